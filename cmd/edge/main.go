@@ -1,0 +1,4 @@
+// Command edge is the egress proxy.
+package main
+
+func main() {}

@@ -1,0 +1,83 @@
+package runs
+
+import (
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// ProxyAddr is where, inside every sandbox, the edge's proxy listener is.
+const ProxyAddr = "127.0.0.1:3128"
+
+// Config of a Provider. StateDir is required: a directory of the caller's, in
+// which each sandbox has a directory of its own.
+type Config struct {
+	StateDir string
+}
+
+// Network is a prepared network namespace and the sockets that were opened in
+// it. The caller passes the sockets to the edge and closes its copies when the
+// sandbox has ended.
+type Network struct {
+	Proxy       *net.TCPListener // ProxyAddr: explicit proxy
+	Transparent *net.TCPListener // every TCP port of every address but 127/8
+	DNS         *net.UDPConn     // port 53 of every address
+
+	ns *os.File
+}
+
+// Spec says what one sandbox is. ID and Network are required.
+type Spec struct {
+	ID      string
+	Network *Network
+	// Image is "host" (the host's /usr, read-only, on an otherwise empty
+	// root), a directory, or a tar file. Empty means host.
+	Image string
+	// Workspace is a host directory mounted read-write at /workspace; empty
+	// means one of the sandbox's own, discarded with it.
+	Workspace string
+	// Files are written into the sandbox's root before it starts, by absolute
+	// path, owned by root, for example the CA bundle.
+	Files  map[string]File
+	Limits Limits
+}
+
+// File is a file to place in a sandbox.
+type File struct {
+	Data []byte
+	Mode os.FileMode
+}
+
+// Limits of one sandbox; zero means no limit of that kind.
+type Limits struct {
+	CPUs        float64
+	MemoryBytes int64
+	Processes   int64
+}
+
+// Exec says what to run. Argv is required and looked up in Env's PATH.
+type Exec struct {
+	Argv []string
+	Env  []string // KEY=VALUE, complete
+	Dir  string   // empty means /workspace
+	User string   // "user" (uid 1000, the default) or "root" of the sandbox
+
+	// Stdin, Stdout and Stderr are handed to the command when they are
+	// *os.File, else copied. nil means /dev/null.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// TTY gives the command a terminal of its own, of the given size, whose
+	// output arrives at Stdout.
+	TTY        bool
+	Rows, Cols uint16
+}
+
+// Exit is how a command ended. Code is what a shell would report: 128+n for
+// signal n, 127 for a command that doesn't exist, 126 for one that can't run.
+type Exit struct {
+	Code     int
+	Signal   os.Signal // nil unless it ended by a signal
+	OOM      bool      // the sandbox's memory limit killed it
+	Duration time.Duration
+}
