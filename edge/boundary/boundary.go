@@ -10,12 +10,21 @@
 package boundary
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"time"
+
 	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/policy"
 )
 
 // Spec is the wire form of a boundary. ID is required; an absent policy denies
-// every host.
+// every host. It is decoded strictly (package edge/strict) by whoever reads it.
 type Spec struct {
 	ID            string           `json:"id"`
 	NetworkPolicy policy.Document  `json:"network_policy"`
@@ -23,6 +32,9 @@ type Spec struct {
 	// TokenSHA256 is the hex digest of the token that proves this boundary in
 	// proxy credentials; empty means that only its own listeners do.
 	TokenSHA256 string `json:"token_sha256,omitempty"`
+	// TokenExpires is when that token stops to count; zero means when the
+	// boundary closes.
+	TokenExpires time.Time `json:"token_expires_at,omitzero"`
 	// Labels (session, environment, …) are copied into each audit record.
 	Labels map[string]string `json:"labels,omitempty"`
 }
@@ -33,6 +45,84 @@ type Boundary struct {
 	Policy     *policy.Policy
 	Bindings   *inject.Set
 	Labels     map[string]string
-	Generation uint64 // grows with each replacement in a Table
-	tokenHash  []byte
+	Generation uint64 // grows with each replacement in a Table; 0 before it
+
+	token    *[sha256.Size]byte // nil: no token proves it
+	expires  time.Time
+	replaced chan struct{}
+}
+
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// ValidateID says whether id can name a boundary: 1 to 128 letters, digits,
+// '.', '_' and '-', the first a letter or digit. Such an id is safe in a path,
+// a file name and the user part of a URL.
+func ValidateID(id string) error {
+	if !idForm.MatchString(id) {
+		return fmt.Errorf("id %.40q: expected 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit", id)
+	}
+	return nil
+}
+
+// Compile checks the whole of spec and makes its Boundary. Placeholders are
+// derived from key. An error names the field that is wrong.
+func Compile(spec Spec, key inject.Key) (*Boundary, error) {
+	if err := ValidateID(spec.ID); err != nil {
+		return nil, err
+	}
+	compiled, err := policy.Compile(spec.NetworkPolicy)
+	if err != nil {
+		return nil, fmt.Errorf("network_policy: %w", err)
+	}
+	bindings, err := inject.Compile(spec.ID, spec.Bindings, key)
+	if err != nil {
+		return nil, fmt.Errorf("bindings: %w", err)
+	}
+	token, err := decodeToken(spec.TokenSHA256)
+	if err != nil {
+		return nil, fmt.Errorf("token_sha256: %w", err)
+	}
+	return &Boundary{
+		ID:       spec.ID,
+		Policy:   compiled,
+		Bindings: bindings,
+		Labels:   maps.Clone(spec.Labels),
+		token:    token,
+		expires:  spec.TokenExpires,
+	}, nil
+}
+
+// Replaced returns a channel that is closed once the Table no longer holds
+// this very boundary, because another one took its place or it was deleted. A
+// tunnel that waits on it looks its boundary up again, and ends if the host
+// isn't allowed any more (decision 27). It is nil, so blocks for ever, for a
+// boundary that no Table returned.
+func (b *Boundary) Replaced() <-chan struct{} { return b.replaced }
+
+// proves reports whether a token with the given digest proves b at the time
+// now. It takes the same time whichever byte differs.
+func (b *Boundary) proves(digest *[sha256.Size]byte, now time.Time) bool {
+	stored := b.token
+	if stored == nil {
+		stored = &[sha256.Size]byte{}
+	}
+	same := subtle.ConstantTimeCompare(stored[:], digest[:]) == 1
+	return same && b.token != nil && (b.expires.IsZero() || now.Before(b.expires))
+}
+
+func decodeToken(digest string) (*[sha256.Size]byte, error) {
+	if digest == "" {
+		return nil, nil
+	}
+	raw, err := hex.DecodeString(digest)
+	if err != nil || len(raw) != sha256.Size {
+		return nil, errors.New("expected 64 hexadecimal digits")
+	}
+	return (*[sha256.Size]byte)(raw), nil
+}
+
+// TokenDigest returns the Spec.TokenSHA256 of a token.
+func TokenDigest(token []byte) string {
+	sum := sha256.Sum256(token)
+	return hex.EncodeToString(sum[:])
 }
