@@ -1,0 +1,55 @@
+# Sallyport. `make` lists what there is to run.
+
+.DEFAULT_GOAL := help
+SHELL         := bash
+.SHELLFLAGS   := -euo pipefail -c
+
+FUZZTIME ?= 20s
+BENCH    ?= .
+
+COMMANDS := $(notdir $(wildcard cmd/*))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the static binaries into bin/
+	go generate ./sandboxd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags=-s -o bin/ $(COMMANDS:%=./cmd/%)
+
+.PHONY: setup
+setup: ## install what tests and the demo need (Debian, root)
+	.ci/setup
+
+.PHONY: test
+test: setup build bin/tools/gotestsum ## run every test; a skip that isn't expected fails
+	.ci/test
+
+.PHONY: demo
+demo: setup build ## show the boundary at work, explained
+	integration/demo/run
+
+.PHONY: lint
+lint: bin/tools/golangci-lint ## gofmt, vet and the linters of .golangci.yml
+	go generate ./sandboxd/...
+	bin/tools/golangci-lint run ./...
+
+.PHONY: bench
+bench: ## run the benchmarks (BENCH=regexp)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## fuzz each target for FUZZTIME
+	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' . | sort | while IFS=: read -r file func; do \
+		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME); \
+	done
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
+
+# Tools are pinned in modules of their own, so that they never weigh on the
+# product's.
+bin/tools/%: .ci/tools/%/go.mod
+	go build -C .ci/tools/$* -o $(CURDIR)/$@ tool
