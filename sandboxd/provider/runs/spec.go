@@ -14,7 +14,14 @@ const ProxyAddr = "127.0.0.1:3128"
 // which each sandbox has a directory of its own.
 type Config struct {
 	StateDir string
+	// Init is the path of the program that runs as process 1 of a sandbox;
+	// empty means the one that is embedded.
+	Init string
 }
+
+// Nameserver is what /etc/resolv.conf of a sandbox names. Any address would
+// do: port 53 of all of them arrives at Network.DNS.
+const Nameserver = "192.0.2.53"
 
 // Network is a prepared network namespace and the sockets that were opened in
 // it. The caller passes the sockets to the edge and closes its copies when the
@@ -79,5 +86,6 @@ type Exit struct {
 	Code     int
 	Signal   os.Signal // nil unless it ended by a signal
 	OOM      bool      // the sandbox's memory limit killed it
+	Reason   string    // why it could not start; empty when it did
 	Duration time.Duration
 }
