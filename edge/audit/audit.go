@@ -1,12 +1,43 @@
 // Package audit writes one record per crossing: a JSON line that says who
 // asked for what and what the edge answered. Records hold names, hashes and
 // versions, never values; a URL's query is never recorded (decision 31).
+//
+// The edge makes a [Record] for each crossing and gives it to a [Sink]; a
+// [Log] is the Sink that writes lines to a file.
+//
+// Security promise: a record that was accepted is written or reported as lost,
+// never silently dropped; when the disk can't take more, crossings wait. What
+// hostile bytes a field may hold, each record is one line of bounded length.
 package audit
 
 import (
 	"time"
 
 	"github.com/sallyport/sallyport/inject"
+)
+
+// Severities of a record. An allowed crossing has none. Low is a verdict or
+// fault as it happens every day; medium needs somebody's look when it repeats;
+// high is an attempt to get around the boundary; critical should be
+// impossible.
+const (
+	SeverityLow      = "low"
+	SeverityMedium   = "medium"
+	SeverityHigh     = "high"
+	SeverityCritical = "critical"
+)
+
+// Verdicts of a record.
+const (
+	VerdictAllow = "allow"
+	VerdictDeny  = "deny"
+)
+
+// Modes of a record: how the flow came in.
+const (
+	ModeExplicit    = "explicit"
+	ModeTransparent = "transparent"
+	ModeDNS         = "dns"
 )
 
 // Record is one crossing: a request, a refused CONNECT, an opaque tunnel or a
@@ -36,3 +67,15 @@ type Record struct {
 	Address    string            `json:"address,omitempty"` // dialled
 	Injected   []inject.Injected `json:"injected,omitempty"`
 }
+
+// Sink takes records. Record may wait, never drops, and is safe for concurrent
+// use; it doesn't keep the record's map and slice.
+type Sink interface {
+	Record(Record)
+}
+
+// SinkFunc is a function as a Sink.
+type SinkFunc func(Record)
+
+// Record calls f.
+func (f SinkFunc) Record(r Record) { f(r) }
