@@ -1,0 +1,97 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Listen opens the control socket at path with mode 0600. It replaces the
+// socket that a dead edge left behind, and refuses to take the place of one
+// that still answers or of anything that isn't a socket.
+func Listen(path string) (*net.UnixListener, error) {
+	if err := clearStale(path); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen on control socket: %w", err)
+	}
+	// Until this, the mode was what the umask left; whoever got in by then
+	// still fails the check of its uid.
+	if err := os.Chmod(path, 0o600); err != nil {
+		ln.Close()
+		return nil, fmt.Errorf("restrict control socket: %w", err)
+	}
+	return ln, nil
+}
+
+func clearStale(path string) error {
+	st, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if st.Mode().Type() != os.ModeSocket {
+		return errors.New("the path exists and is not a socket")
+	}
+	conn, err := net.Dial("unix", path)
+	if err == nil {
+		conn.Close()
+		return errors.New("another edge serves this socket")
+	}
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// peerListener accepts only peers that run as root or as this process does,
+// and wraps their connections so that descriptors can be received.
+type peerListener struct {
+	*net.UnixListener
+	log *slog.Logger
+}
+
+// Accept implements net.Listener.
+func (l peerListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if err := checkPeer(conn); err != nil {
+			l.log.Warn("control peer refused", "error", err)
+			conn.Close()
+			continue
+		}
+		return newRightsConn(conn), nil
+	}
+}
+
+func checkPeer(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var cred *unix.Ucred
+	var credErr error
+	if err := raw.Control(func(fd uintptr) {
+		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return err
+	}
+	if credErr != nil {
+		return fmt.Errorf("read peer credentials: %w", credErr)
+	}
+	if cred.Uid != 0 && int(cred.Uid) != os.Geteuid() {
+		return fmt.Errorf("uid %d is neither root nor the edge's own", cred.Uid)
+	}
+	return nil
+}
