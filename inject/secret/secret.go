@@ -1,6 +1,10 @@
 // Package secret holds what every secret source shares: the value that can't
 // be printed by accident, the reference that names it, and the source
-// interface.
+// interface. Sources are the packages beside inject (env, file, store, …);
+// each passes the suite in secrettest.
+//
+// Security promise: a [Value] shows its bytes to [Value.Reveal] alone, and no
+// error of this package holds any of them.
 package secret
 
 import (
@@ -8,24 +12,6 @@ import (
 	"errors"
 	"time"
 )
-
-// Value is the plaintext of one secret. Formatting, logging or encoding it
-// yields a fixed text; only [Value.Reveal] returns the bytes.
-type Value struct{ b []byte }
-
-// NewValue copies b.
-func NewValue(b []byte) Value { return Value{append([]byte(nil), b...)} }
-
-// Reveal returns the plaintext. Call it only where the bytes are put on the
-// wire to a verified upstream. The caller must not modify the result.
-func (v Value) Reveal() []byte { return v.b }
-
-// Ref names a secret: a source kind and the source's own name for it, written
-// "env:VAR", "file:/path", "store:NAME" or "vault:MOUNT/PATH#FIELD".
-type Ref struct {
-	Source string
-	Name   string
-}
 
 // Secret is one version of a secret as a source returned it.
 type Secret struct {
@@ -43,12 +29,16 @@ var (
 	ErrNotFound = errors.New("secret not found")
 	// ErrDenied: the source refused to show it to us.
 	ErrDenied = errors.New("secret access denied")
-	// ErrUnavailable: the source could not answer (down, sealed, slow).
+	// ErrUnavailable: the source could not answer (down, sealed, slow), or its
+	// answer can't be used.
 	ErrUnavailable = errors.New("secret source unavailable")
 )
 
 // Source reads secrets of one kind. Implementations are safe for concurrent
-// use, keep to ctx's deadline, and never put a value into an error.
+// use, keep to ctx's deadline, wrap one of the errors above, and never put a
+// value into an error. They don't cache: their caller does.
 type Source interface {
+	// Read returns the current version of the secret called name, in the
+	// source's own naming.
 	Read(ctx context.Context, name string) (Secret, error)
 }
