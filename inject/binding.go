@@ -1,8 +1,9 @@
 package inject
 
 import (
-	"context"
-	"net/http"
+	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/sallyport/sallyport/inject/secret"
 	"github.com/sallyport/sallyport/policy"
@@ -16,85 +17,137 @@ const (
 	// header. It is the default.
 	ModePlaceholder Mode = "placeholder"
 	// ModeSet sets the header on every request to the host, whether or not the
-	// client sent it.
+	// client sent it, and removes what the client sent.
 	ModeSet Mode = "set"
+)
+
+const (
+	defaultPort   = 443
+	defaultHeader = "Authorization"
+	// valueMark stands for the secret in a Format.
+	valueMark = "{value}"
 )
 
 // Binding is the wire and configuration form of one binding. Env, Host and
 // Secret are required; Env names the variable that carries the placeholder.
+// Bindings with the same Env share its placeholder, so that one variable can
+// serve several hosts.
+//
+// JSON is decoded strictly: unknown and duplicate keys, nulls and wrong types
+// are a *[BindingError].
 type Binding struct {
 	Env    string `json:"env"`
-	Host   string `json:"host"`
+	Host   string `json:"host"`             // exact: no globs, no IP literals
 	Port   uint16 `json:"port,omitempty"`   // 0 means 443
 	Header string `json:"header,omitempty"` // empty means Authorization
 	Mode   Mode   `json:"mode,omitempty"`   // empty means ModePlaceholder
-	Format string `json:"format,omitempty"` // ModeSet only; "{value}" stands for the secret
+	Format string `json:"format,omitempty"` // ModeSet only; "{value}" stands for the secret; empty means "{value}"
 	Secret string `json:"secret"`           // a secret.Ref, "store:api-token"
+	// AllowCookie permits Header to be Cookie. Origins answer cookies with
+	// cookies, which hands the sandbox a session of the secret's owner.
+	AllowCookie bool `json:"allow_cookie,omitempty"`
 }
 
-// Key is the secret from which placeholders are derived. A new one per edge
-// process makes every placeholder of an earlier boot unknown.
-type Key [32]byte
-
-// Destination is where a request goes: the agreed authority of its tunnel.
-type Destination struct {
-	Scheme string // "https" or "http"
-	Host   policy.Host
-	Port   uint16
+// BindingError says what is wrong with a binding and where. Path is a JSON
+// path, such as "bindings[3].host"; from the decoder of a single Binding it
+// starts below the binding.
+type BindingError struct {
+	Path string
+	Msg  string
 }
 
-// Set is the compiled bindings of one boundary. It is immutable and safe for
-// concurrent use; nil is a Set without bindings.
-type Set struct{}
-
-// Compile checks the bindings of the boundary named id and derives a
-// placeholder for each (HMAC of key, id and binding). Two bindings for the
-// same host, port and header, and headers that reflect or route (decision 22),
-// are errors.
-func Compile(id string, bindings []Binding, key Key) (*Set, error) { return &Set{}, nil }
-
-// Env returns the placeholders by variable name, ready for a sandbox's
-// environment.
-func (s *Set) Env() map[string]string { return nil }
-
-// Binds reports whether any binding has this destination.
-func (s *Set) Binds(host policy.Host, port uint16) bool { return false }
-
-// Apply rewrites the headers of r for dest. It returns what it injected, or an
-// error for which r must not be sent: a *[MisuseError] for a placeholder in
-// the wrong place, else one of the errors of package secret.
-func (s *Set) Apply(ctx context.Context, r *http.Request, dest Destination, from *Resolver) (Injection, error) {
-	return Injection{}, secret.ErrUnavailable
+func (e *BindingError) Error() string {
+	if e.Path == "" {
+		return e.Msg
+	}
+	return e.Path + ": " + e.Msg
 }
 
-// Injection names what Apply wrote, never the values: safe to log (SI-18).
-type Injection struct {
-	Injected []Injected
+// envSyntax is what a variable is called (SI-29).
+var envSyntax = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+// endpoint is where a binding applies, and nowhere else.
+type endpoint struct {
+	host policy.Host
+	port uint16
 }
 
-// Injected is one rewritten header.
-type Injected struct {
-	Env     string `json:"env"`
-	Secret  string `json:"secret"`
-	Header  string `json:"header"`
-	Version string `json:"version,omitempty"`
+// bound is a checked binding.
+type bound struct {
+	env         string
+	placeholder string
+	at          endpoint
+	header      string // canonical
+	mode        Mode
+	format      string // ModeSet only, holds valueMark
+	ref         secret.Ref
 }
 
-// MisuseError: a placeholder of this boundary was found in a request to a
-// destination that it isn't bound to, or over plain HTTP.
-type MisuseError struct {
-	Env   string // whose placeholder
-	Where string // "header X-Name", "url"
+// compile checks b by itself. The error's path is below the binding.
+func (b Binding) compile() (*bound, *BindingError) {
+	if !envSyntax.MatchString(b.Env) {
+		return nil, &BindingError{"env", "want the name of a variable: letters, digits and _, not starting with a digit, at most 128"}
+	}
+	host, err := exactHost(b.Host)
+	if err != nil {
+		return nil, err
+	}
+	ref, refErr := secret.ParseRef(b.Secret)
+	if refErr != nil {
+		return nil, &BindingError{"secret", refErr.Error()}
+	}
+	c := &bound{env: b.Env, at: endpoint{host, b.Port}, mode: b.Mode, ref: ref}
+	if c.at.port == 0 {
+		c.at.port = defaultPort
+	}
+	if c.header, err = bindableHeader(b.Header, b.AllowCookie); err != nil {
+		return nil, err
+	}
+	if c.format, err = b.compileFormat(); err != nil {
+		return nil, err
+	}
+	if c.mode == "" {
+		c.mode = ModePlaceholder
+	}
+	return c, nil
 }
 
-func (e *MisuseError) Error() string {
-	return "placeholder of " + e.Env + " in " + e.Where + " of a request it is not bound to"
+// exactHost refuses globs and IP literals, which never carry a secret
+// (decision 3).
+func exactHost(s string) (policy.Host, *BindingError) {
+	if strings.ContainsAny(s, "*?[]{}!") || strings.HasPrefix(s, ".") {
+		return policy.Host{}, &BindingError{"host", "a secret is bound to exactly one host: no globs and no addresses"}
+	}
+	host, err := policy.CanonicalHost(s)
+	switch {
+	case err != nil:
+		return policy.Host{}, &BindingError{"host", err.Error()}
+	case host.IP().IsValid():
+		return policy.Host{}, &BindingError{"host", "an IP address never carries a secret: bind a host name"}
+	}
+	return host, nil
 }
 
-// Resolver reads secrets for Apply: it picks the source by kind, coalesces
-// concurrent reads and caches for a short time (decision 21).
-type Resolver struct{}
-
-// NewResolver returns a Resolver over the given sources by kind ("env",
-// "file", "store", …). The map is not copied and must not change.
-func NewResolver(sources map[string]secret.Source) *Resolver { return &Resolver{} }
+// compileFormat checks mode and format together and fills in the default.
+func (b Binding) compileFormat() (string, *BindingError) {
+	switch b.Mode {
+	case "", ModePlaceholder:
+		if b.Format != "" {
+			return "", &BindingError{"format", fmt.Sprintf("only mode %q has a format", ModeSet)}
+		}
+		return "", nil
+	case ModeSet:
+		if b.Format == "" {
+			return valueMark, nil
+		}
+		if strings.Count(b.Format, valueMark) != 1 {
+			return "", &BindingError{"format", "want " + valueMark + " exactly once"}
+		}
+		if err := secret.CheckHeader([]byte(b.Format)); err != nil {
+			return "", &BindingError{"format", err.Error()}
+		}
+		return b.Format, nil
+	default:
+		return "", &BindingError{"mode", fmt.Sprintf("want %q or %q", ModePlaceholder, ModeSet)}
+	}
+}

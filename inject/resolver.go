@@ -1,0 +1,131 @@
+package inject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/sallyport/sallyport/inject/secret"
+)
+
+const (
+	// DefaultTTL is how long a Resolver serves a value before it asks again,
+	// and so how long a rotation or deletion takes at most (SI-16).
+	DefaultTTL = 30 * time.Second
+	// readTimeout bounds one read of a source, for which several requests may
+	// wait.
+	readTimeout = 10 * time.Second
+	// failureTTL is the mean time for which a failure is remembered; jitter of
+	// half of it either way keeps edges from returning in step.
+	failureTTL = time.Second
+	// maxCached bounds the cache; the least recently used goes first.
+	maxCached = 4096
+)
+
+// Resolver reads secrets for Apply: it picks the source by kind, coalesces
+// concurrent reads and caches for a short time (decision 21). A value is never
+// served past its time or its lease. It is safe for concurrent use and runs
+// nothing of its own; nil knows no source.
+type Resolver struct {
+	sources map[string]secret.Source
+	ttl     time.Duration
+	cache   *lru.Cache[secret.Ref, outcome]
+	reads   singleflight.Group
+}
+
+// outcome is what a read came to, good until the given time.
+type outcome struct {
+	secret secret.Secret
+	err    error
+	until  time.Time
+}
+
+// NewResolver returns a Resolver over the given sources by kind ("env",
+// "file", "store", …). The map is not copied and must not change.
+func NewResolver(sources map[string]secret.Source) *Resolver {
+	return NewResolverTTL(sources, DefaultTTL)
+}
+
+// NewResolverTTL is [NewResolver] with another time to live; zero or less
+// caches no value.
+func NewResolverTTL(sources map[string]secret.Source, ttl time.Duration) *Resolver {
+	cache, err := lru.New[secret.Ref, outcome](maxCached)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &Resolver{sources: sources, ttl: ttl, cache: cache}
+}
+
+// Read returns the current version of a secret. The error wraps one of
+// [secret.ErrNotFound], [secret.ErrDenied] and [secret.ErrUnavailable], and
+// names the reference; a cancelled ctx is ErrUnavailable too.
+func (r *Resolver) Read(ctx context.Context, ref secret.Ref) (secret.Secret, error) {
+	if r == nil || r.sources[ref.Source] == nil {
+		// Without the name, which may be a value pasted in place of a
+		// reference.
+		return secret.Secret{}, fmt.Errorf("read secret: no source of kind %q: %w", ref.Source, secret.ErrUnavailable)
+	}
+	if known, ok := r.cache.Get(ref); ok && time.Now().Before(known.until) {
+		return known.secret, known.err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	// Detached: the read serves whoever waits for it, and must not fail for
+	// all when the one that began it goes away.
+	detached := context.WithoutCancel(ctx)
+	reading := r.reads.DoChan(ref.String(), func() (any, error) {
+		return r.read(detached, ref), nil
+	})
+	select {
+	case result := <-reading:
+		got := result.Val.(outcome)
+		return got.secret, got.err
+	case <-ctx.Done():
+		return secret.Secret{}, fmt.Errorf("read secret %s: %w: %w", ref, secret.ErrUnavailable, ctx.Err())
+	}
+}
+
+// read asks the source and caches what it said. The time to live counts from
+// before the question: what changes while it is being answered is old then.
+func (r *Resolver) read(ctx context.Context, ref secret.Ref) outcome {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	asked := time.Now()
+	found, err := r.sources[ref.Source].Read(ctx, ref.Name)
+	got := outcome{secret: found, until: asked.Add(r.ttl)}
+	switch {
+	case err != nil:
+		got = outcome{err: classify(ref, err)}
+	case found.Value.IsEmpty():
+		got = outcome{err: fmt.Errorf("read secret %s: empty value: %w", ref, secret.ErrUnavailable)}
+	case !found.Expires.IsZero() && !time.Now().Before(found.Expires):
+		got = outcome{err: fmt.Errorf("read secret %s: lease has ended: %w", ref, secret.ErrUnavailable)}
+	case !found.Expires.IsZero() && found.Expires.Before(got.until):
+		got.until = found.Expires
+	}
+	if got.err != nil {
+		got.until = time.Now().Add(failureTTL/2 + rand.N(failureTTL))
+	}
+	r.cache.Add(ref, got)
+	return got
+}
+
+// classify wraps a source's error so that it is one of the three. What a
+// source didn't map itself is unavailable, and is not quoted: nothing vouches
+// that it holds no value.
+func classify(ref secret.Ref, err error) error {
+	for _, known := range [...]error{secret.ErrNotFound, secret.ErrDenied, secret.ErrUnavailable} {
+		if errors.Is(err, known) {
+			return fmt.Errorf("read secret %s: %w", ref, err)
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("read secret %s: %w: %w", ref, secret.ErrUnavailable, err)
+	}
+	return fmt.Errorf("read secret %s: source failed with %T: %w", ref, err, secret.ErrUnavailable)
+}
