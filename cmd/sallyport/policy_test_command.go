@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport/sallyport/policy"
+)
+
+// policyVerdict is one host of "policy test -o json".
+type policyVerdict struct {
+	Input   string `json:"input"`
+	Host    string `json:"host,omitempty"` // canonical; absent if malformed
+	Verdict string `json:"verdict"`        // allow, deny
+	Rule    int    `json:"rule"`           // -1: no rule
+	Glob    string `json:"glob,omitempty"`
+	Reason  string `json:"reason"`
+	Detail  string `json:"detail,omitempty"` // what is wrong with a bad host
+}
+
+func newPolicyTestCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "test FILE HOST...",
+		Short: "Say whether a policy allows hosts",
+		Long: `Say whether a policy allows hosts: the verdict, the index of the deciding rule
+and its glob. Exit code 3 says that at least one host is denied.`,
+		Example: `  sallyport policy test policy.yaml api.example.com registry.example.com
+  sallyport policy test -o json policy.yaml bücher.example`,
+		Args: cobra.MinimumNArgs(2),
+	}
+	format := addOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		doc, err := readPolicy(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		compiled, err := policy.Compile(doc)
+		if err != nil {
+			return fmt.Errorf("%s: %w", policyName(args[0]), err)
+		}
+		verdicts, denied := make([]policyVerdict, 0, len(args)-1), false
+		for _, input := range args[1:] {
+			v := judge(compiled, input)
+			denied = denied || v.Verdict != policy.Allow.String()
+			verdicts = append(verdicts, v)
+		}
+		if err := printVerdicts(cmd.OutOrStdout(), *format, verdicts); err != nil {
+			return err
+		}
+		if denied {
+			return exitError{code: exitNo}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// judge decides on a host as it was typed.
+func judge(p *policy.Policy, input string) policyVerdict {
+	v := policyVerdict{Input: input}
+	h, err := policy.CanonicalHost(input)
+	if err != nil {
+		v.Detail = err.Error()
+	}
+	d := p.Decide(h)
+	v.Host, v.Verdict, v.Rule, v.Glob, v.Reason = h.String(), d.Action.String(), d.Rule, d.Glob, string(d.Reason)
+	return v
+}
+
+func printVerdicts(w io.Writer, format outputFormat, verdicts []policyVerdict) error {
+	if format == outputJSON {
+		return printJSON(w, verdicts)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range verdicts {
+		name := v.Host
+		if name == "" {
+			name = fmt.Sprintf("%q", v.Input)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", v.Verdict, name, decidedBy(v))
+	}
+	return t.Flush()
+}
+
+// decidedBy says in words where a verdict comes from.
+func decidedBy(v policyVerdict) string {
+	switch {
+	case v.Detail != "":
+		return v.Detail
+	case v.Rule != policy.DefaultRule:
+		return fmt.Sprintf("rule %d  %s", v.Rule, v.Glob)
+	case v.Verdict == policy.Allow.String():
+		return "unrestricted policy"
+	}
+	return "no rule matches"
+}
