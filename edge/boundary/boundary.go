@@ -59,28 +59,37 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // a file name and the user part of a URL.
 func ValidateID(id string) error {
 	if !idForm.MatchString(id) {
-		return fmt.Errorf("id %.40q: expected 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit", id)
+		return fmt.Errorf("%.40q: expected 1 to 128 letters, digits, '.', '_' or '-', beginning with a letter or digit", id)
 	}
 	return nil
 }
 
+// Error says what is wrong with a Spec and where. Path is a JSON path below the
+// Spec, such as "network_policy.rules[3].match.host_glob".
+type Error struct {
+	Path string
+	Msg  string
+}
+
+func (e *Error) Error() string { return e.Path + ": " + e.Msg }
+
 // Compile checks the whole of spec and makes its Boundary. Placeholders are
-// derived from key. An error names the field that is wrong.
+// derived from key. The error is an *[Error].
 func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 	if err := ValidateID(spec.ID); err != nil {
-		return nil, err
+		return nil, &Error{"id", err.Error()}
 	}
 	compiled, err := policy.Compile(spec.NetworkPolicy)
 	if err != nil {
-		return nil, fmt.Errorf("network_policy: %w", err)
+		return nil, policyError(err)
 	}
 	bindings, err := inject.Compile(spec.ID, spec.Bindings, key)
 	if err != nil {
-		return nil, fmt.Errorf("bindings: %w", err)
+		return nil, bindingError(err)
 	}
 	token, err := decodeToken(spec.TokenSHA256)
 	if err != nil {
-		return nil, fmt.Errorf("token_sha256: %w", err)
+		return nil, &Error{"token_sha256", err.Error()}
 	}
 	return &Boundary{
 		ID:       spec.ID,
@@ -90,6 +99,22 @@ func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 		token:    token,
 		expires:  spec.TokenExpires,
 	}, nil
+}
+
+func policyError(err error) *Error {
+	var e *policy.Error
+	if errors.As(err, &e) && e.Path != "" {
+		return &Error{"network_policy." + e.Path, e.Msg}
+	}
+	return &Error{"network_policy", err.Error()}
+}
+
+func bindingError(err error) *Error {
+	var e *inject.BindingError
+	if errors.As(err, &e) && e.Path != "" {
+		return &Error{e.Path, e.Msg}
+	}
+	return &Error{"bindings", err.Error()}
 }
 
 // Replaced returns a channel that is closed once the Table no longer holds

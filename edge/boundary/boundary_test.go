@@ -1,6 +1,7 @@
 package boundary_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -33,14 +34,16 @@ func TestCompileNamesTheWrongField(t *testing.T) {
 	}{
 		{"no id", boundary.Spec{}, "id"},
 		{"short digest", boundary.Spec{ID: "a", TokenSHA256: "abcd"}, "token_sha256"},
+		{"binding without a host", boundary.Spec{ID: "a", Bindings: []inject.Binding{{Env: "A", Secret: "env:A"}}}, "bindings[0].host"},
 		{"token instead of its digest", boundary.Spec{ID: "a", TokenSHA256: strings.Repeat("z", 64)}, "token_sha256"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := boundary.Compile(c.spec, inject.Key{})
-			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-				t.Errorf("error %v, want one that begins with %s", err, c.want)
+			var e *boundary.Error
+			if !errors.As(err, &e) || e.Path != c.want {
+				t.Errorf("error %v, want one about %s", err, c.want)
 			}
 		})
 	}

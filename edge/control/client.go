@@ -53,7 +53,7 @@ func IsNotFound(err error) bool {
 // those it has. It returns the placeholders by variable.
 func (c *Client) Open(ctx context.Context, spec boundary.Spec, listeners ...Listener) (map[string]string, error) {
 	if err := boundary.ValidateID(spec.ID); err != nil {
-		return nil, fmt.Errorf("open boundary: %w", err)
+		return nil, fmt.Errorf("open boundary %w", err)
 	}
 	req := OpenRequest{Spec: spec}
 	var fds []int
@@ -106,12 +106,11 @@ func (c *Client) Trust(ctx context.Context) (string, error) {
 
 // SetSecret pushes a secret into the edge's memory, where bindings name it
 // "memory:NAME".
-func (c *Client) SetSecret(ctx context.Context, name string, value []byte) (SecretInfo, error) {
-	var info SecretInfo
-	if err := c.call(ctx, http.MethodPut, "/v1/secrets/"+url.PathEscape(name), SetSecretRequest{value}, &info, nil); err != nil {
-		return SecretInfo{}, fmt.Errorf("set secret %s: %w", name, err)
+func (c *Client) SetSecret(ctx context.Context, name string, value []byte) error {
+	if err := c.call(ctx, http.MethodPut, "/v1/secrets/"+url.PathEscape(name), SetSecretRequest{value}, nil, nil); err != nil {
+		return fmt.Errorf("push secret: %w", err)
 	}
-	return info, nil
+	return nil
 }
 
 // ListSecrets returns the pushed secrets, without their values.

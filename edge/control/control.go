@@ -11,7 +11,7 @@
 //	DELETE /v1/boundaries/{id}       closes it and its listeners
 //	GET    /v1/boundaries/{id}/env   OpenResponse: placeholders by variable
 //	GET    /v1/trust                 TrustResponse
-//	PUT    /v1/secrets/{name}        SetSecretRequest → SecretInfo; write-only
+//	PUT    /v1/secrets/{name}        SetSecretRequest; write-only
 //	GET    /v1/secrets               SecretList: names and versions
 //	DELETE /v1/secrets/{name}
 //	GET    /healthz                  HealthResponse
@@ -22,11 +22,7 @@
 // refused (SO_PEERCRED), and no answer ever holds a secret value.
 package control
 
-import (
-	"time"
-
-	"github.com/sallyport/sallyport/edge/boundary"
-)
+import "github.com/sallyport/sallyport/edge/boundary"
 
 // ListenerKind says what a passed socket is for.
 type ListenerKind string
@@ -67,12 +63,11 @@ type SetSecretRequest struct {
 
 // SecretInfo describes a pushed secret, never its value.
 type SecretInfo struct {
-	Name    string    `json:"name"`
-	Version string    `json:"version,omitempty"`
-	Created time.Time `json:"created_at,omitzero"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
 }
 
-// SecretList is the answer to a listing.
+// SecretList is the answer to a listing, ordered by name.
 type SecretList struct {
 	Secrets []SecretInfo `json:"secrets"`
 }

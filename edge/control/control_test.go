@@ -10,14 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/control"
 	"github.com/sallyport/sallyport/inject"
-	"github.com/sallyport/sallyport/inject/secret"
+	"github.com/sallyport/sallyport/inject/memory"
 )
 
 // greeter is a Fronts that answers each connection, or datagram, with the
@@ -56,43 +55,11 @@ func greet(ln net.Listener, text string) error {
 	}
 }
 
-// drawer is a Secrets over a map.
-type drawer struct {
-	mu     sync.Mutex
-	values map[string]string
-}
-
-func (d *drawer) Set(name string, value []byte) (control.SecretInfo, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.values[name] = string(value)
-	return control.SecretInfo{Name: name, Version: "1"}, nil
-}
-
-func (d *drawer) List() (all []control.SecretInfo) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for name := range d.values {
-		all = append(all, control.SecretInfo{Name: name, Version: "1"})
-	}
-	return all
-}
-
-func (d *drawer) Delete(name string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, ok := d.values[name]; !ok {
-		return secret.ErrNotFound
-	}
-	delete(d.values, name)
-	return nil
-}
-
 type fixture struct {
 	*control.Client
 	path    string
 	table   *boundary.Table
-	secrets *drawer
+	secrets *memory.Source
 }
 
 // serve starts a control server that is stopped, and must stop cleanly, when
@@ -109,7 +76,7 @@ func serve(t *testing.T) fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := fixture{control.NewClient(path), path, &boundary.Table{}, &drawer{values: map[string]string{}}}
+	f := fixture{control.NewClient(path), path, &boundary.Table{}, memory.New()}
 	server := control.NewServer(control.Options{
 		Table: f.table, Key: inject.Key{1}, Fronts: greeter{}, Secrets: f.secrets, CA: "certificate", Log: slog.New(slog.DiscardHandler),
 	})
@@ -350,12 +317,15 @@ func TestNotFound(t *testing.T) {
 func TestSecretsAreWriteOnly(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
-	const value = "the value \x00 of the secret"
-	if _, err := f.SetSecret(t.Context(), "token", []byte(value)); err != nil {
+	const value = "the value of the secret"
+	if err := f.SetSecret(t.Context(), "token", []byte(value)); err != nil {
 		t.Fatal(err)
 	}
-	if f.secrets.values["token"] != value {
-		t.Errorf("the value arrived as %q", f.secrets.values["token"])
+	if held, err := f.secrets.Read(t.Context(), "token"); err != nil || string(held.Value.Reveal()) != value {
+		t.Errorf("another value arrived: %v", err)
+	}
+	if err := f.SetSecret(t.Context(), "broken", []byte("two\nlines")); err == nil || strings.Contains(err.Error(), "lines") {
+		t.Errorf("a value that no header can carry: %v", err)
 	}
 	list, err := f.ListSecrets(t.Context())
 	if err != nil || len(list) != 1 || list[0].Name != "token" {

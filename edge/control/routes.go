@@ -6,13 +6,15 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/sallyport/sallyport/edge/strict"
-	"github.com/sallyport/sallyport/inject/secret"
 )
 
 var (
 	errNoBoundary = errors.New("no boundary of that id is open")
+	errNoSecret   = errors.New("no secret of that name has been pushed")
 	errStopping   = errors.New("the edge is stopping")
 )
 
@@ -62,17 +64,19 @@ func (s *Server) routes(ctx context.Context) http.Handler {
 		if err := decode(r, &req); err != nil {
 			return nil, err
 		}
-		info, err := s.options.Secrets.Set(r.PathValue("name"), req.Value)
-		if err != nil {
+		if err := s.options.Secrets.Set(r.PathValue("name"), req.Value); err != nil {
 			return nil, invalid(err)
 		}
-		return info, nil
+		return nil, nil
 	})
 	handle("GET /v1/secrets", func(*http.Request) (any, error) {
-		return SecretList{Secrets: append([]SecretInfo{}, s.options.Secrets.List()...)}, nil
+		return listSecrets(s.options.Secrets), nil
 	})
 	handle("DELETE /v1/secrets/{name}", func(r *http.Request) (any, error) {
-		return nil, s.options.Secrets.Delete(r.PathValue("name"))
+		if !s.options.Secrets.Delete(r.PathValue("name")) {
+			return nil, errNoSecret
+		}
+		return nil, nil
 	})
 	handle("GET /healthz", func(*http.Request) (any, error) {
 		return HealthResponse{Boundaries: s.options.Table.Len(), Problem: s.options.Problem()}, nil
@@ -104,13 +108,22 @@ func classify(err error) (status int, code string) {
 		return http.StatusRequestEntityTooLarge, "too_large"
 	case errors.As(err, &bad):
 		return http.StatusBadRequest, "invalid_request"
-	case errors.Is(err, errNoBoundary), errors.Is(err, secret.ErrNotFound):
+	case errors.Is(err, errNoBoundary), errors.Is(err, errNoSecret):
 		return http.StatusNotFound, "not_found"
 	case errors.Is(err, errStopping):
 		return http.StatusServiceUnavailable, "stopping"
 	default:
 		return http.StatusInternalServerError, "internal"
 	}
+}
+
+func listSecrets(s Secrets) SecretList {
+	list := SecretList{Secrets: []SecretInfo{}}
+	for name, version := range s.Versions() {
+		list.Secrets = append(list.Secrets, SecretInfo{Name: name, Version: version})
+	}
+	slices.SortFunc(list.Secrets, func(a, b SecretInfo) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 func decode(r *http.Request, v any) error {

@@ -15,11 +15,12 @@ import (
 	"github.com/sallyport/sallyport/inject"
 )
 
-// Secrets keeps the secrets that are pushed over the socket.
+// Secrets keeps the secrets that are pushed over the socket. *memory.Source is
+// one.
 type Secrets interface {
-	Set(name string, value []byte) (SecretInfo, error)
-	List() []SecretInfo
-	Delete(name string) error // secret.ErrNotFound if there is none
+	Set(name string, value []byte) error
+	Delete(name string) (existed bool)
+	Versions() map[string]string // by name
 }
 
 // Options of a Server. All but Problem are required.
@@ -102,7 +103,7 @@ func descriptors(r *http.Request) []*os.File {
 func (s *Server) openBoundary(ctx context.Context, req OpenRequest, files []*os.File) (OpenResponse, error) {
 	b, err := boundary.Compile(req.Spec, s.options.Key)
 	if err != nil {
-		return OpenResponse{}, invalid(fmt.Errorf("spec: %w", err))
+		return OpenResponse{}, invalid(fmt.Errorf("spec.%w", err))
 	}
 	fresh, err := newDoors(s.options.Fronts, req.Listeners, files)
 	if err != nil {

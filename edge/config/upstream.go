@@ -1,0 +1,108 @@
+package config
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/sallyport/sallyport/policy"
+)
+
+// smtpPort is denied by default (decision 4).
+const smtpPort = 25
+
+func (c checker) upstream(d upstreamDocument) (Upstream, error) {
+	u := Upstream{DeniedPorts: []uint16{smtpPort}, OpaqueConnect: true}
+	if d.DeniedPorts != nil {
+		u.DeniedPorts = *d.DeniedPorts
+	}
+	if d.OpaqueConnect != nil {
+		u.OpaqueConnect = *d.OpaqueConnect
+	}
+	for i, s := range d.AllowCIDRs {
+		prefix, err := netip.ParsePrefix(s)
+		if err != nil || prefix != prefix.Masked() {
+			return Upstream{}, at(index("upstream.allow_cidrs", i), `expected a network such as "10.0.0.0/8"`)
+		}
+		u.AllowCIDRs = append(u.AllowCIDRs, prefix)
+	}
+	var err error
+	if u.Resolve, err = parsePins(d.Resolve); err != nil {
+		return Upstream{}, err
+	}
+	for i, p := range d.ExtraRoots {
+		file := c.path(p)
+		if err := checkRoots(file); err != nil {
+			return Upstream{}, at(index("upstream.extra_roots", i), "%v", err)
+		}
+		u.ExtraRoots = append(u.ExtraRoots, file)
+	}
+	return u, nil
+}
+
+func parsePins(entries map[string]string) (map[string]netip.AddrPort, error) {
+	pins := make(map[string]netip.AddrPort, len(entries))
+	for key, value := range entries {
+		name, addr, err := parsePin(key, value)
+		if _, twice := pins[name]; err == nil && twice {
+			err = errors.New("pinned twice")
+		}
+		if err != nil {
+			return nil, at("upstream.resolve."+strconv.Quote(key), "%v", err)
+		}
+		pins[name] = addr
+	}
+	return pins, nil
+}
+
+// parsePin reads one entry of upstream.resolve.
+func parsePin(key, value string) (string, netip.AddrPort, error) {
+	host, port, err := policy.CanonicalAuthority(key, 0)
+	if err != nil {
+		return "", netip.AddrPort{}, fmt.Errorf(`expected a key such as "name.test:443": %w`, err)
+	}
+	addr, err := netip.ParseAddrPort(value)
+	if err != nil || addr.Port() == 0 {
+		return "", netip.AddrPort{}, errors.New(`expected an address and port, such as "127.0.0.1:8443"`)
+	}
+	return net.JoinHostPort(host.String(), strconv.Itoa(int(port))), addr, nil
+}
+
+func checkRoots(file string) error {
+	data, err := readFile(file)
+	if err != nil {
+		return err
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(data) {
+		return fmt.Errorf("expected PEM certificates in %s", file)
+	}
+	return nil
+}
+
+func parseTimeouts(d timeoutsDocument) (Timeouts, error) {
+	var t Timeouts
+	for _, one := range []struct {
+		key, value string
+		into       *time.Duration
+	}{
+		{"header", d.Header, &t.Header},
+		{"handshake", d.Handshake, &t.Handshake},
+		{"dial", d.Dial, &t.Dial},
+		{"response_header", d.ResponseHeader, &t.ResponseHeader},
+		{"idle", d.Idle, &t.Idle},
+	} {
+		if one.value == "" {
+			continue
+		}
+		parsed, err := time.ParseDuration(one.value)
+		if err != nil || parsed <= 0 {
+			return Timeouts{}, at("timeouts."+one.key, `expected a duration such as "30s"`)
+		}
+		*one.into = parsed
+	}
+	return t, nil
+}
