@@ -109,7 +109,7 @@ func (r *Resolver) read(ctx context.Context, ref secret.Ref) outcome {
 		got.until = found.Expires
 	}
 	if got.err != nil {
-		got.until = time.Now().Add(failureTTL/2 + rand.N(failureTTL))
+		got.until = time.Now().Add(failureTTL/2 + rand.N(failureTTL)) //nolint:gosec // spreads retries, guards nothing
 	}
 	r.cache.Add(ref, got)
 	return got
