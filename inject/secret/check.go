@@ -59,6 +59,14 @@ func CheckLine(value []byte) error {
 	return nil
 }
 
+// CheckText refuses NUL alone, with a *[ValueError].
+func CheckText(value []byte) error {
+	if i := bytes.IndexByte(value, 0); i >= 0 {
+		return &ValueError{i, "a NUL"}
+	}
+	return nil
+}
+
 // CheckHeader refuses what a header can't carry exactly as it is: all that
 // [CheckLine] refuses, bytes outside ASCII, and white space at either end,
 // which recipients strip. The error is a *[ValueError].

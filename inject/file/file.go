@@ -1,0 +1,103 @@
+// Package file is the secret source over files, one secret each: a mounted
+// secret of an orchestrator, a systemd credential, or a file written by hand.
+// A file is read again whenever the resolver asks, so replacing it rotates the
+// secret.
+//
+// One trailing line end is no part of the secret. Files that everyone may
+// write are refused: whoever can write one chooses a credential. Files that
+// everyone may read are accepted, because orchestrators mount secrets with
+// mode 0444 into a namespace of their own.
+//
+// Security promise: only regular files below 64 KiB are read, named by an
+// absolute path, and never a device, a pipe or a directory.
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/sallyport/sallyport/inject/secret"
+)
+
+// Source reads files of this machine. The zero value is ready and safe for
+// concurrent use.
+type Source struct{}
+
+var _ secret.Source = Source{}
+
+// Read implements [secret.Source]; name is an absolute path, and symbolic
+// links are followed. The version is the modification time and the inode, so
+// it changes with the file whether it is written in place or replaced.
+func (Source) Read(ctx context.Context, name string) (secret.Secret, error) {
+	found, err := read(ctx, name)
+	if err != nil {
+		return secret.Secret{}, fmt.Errorf("read secret file %q: %w", name, err)
+	}
+	return found, nil
+}
+
+func read(ctx context.Context, name string) (secret.Secret, error) {
+	if err := ctx.Err(); err != nil {
+		return secret.Secret{}, fmt.Errorf("%w: %w", secret.ErrUnavailable, err)
+	}
+	if !filepath.IsAbs(name) {
+		return secret.Secret{}, fmt.Errorf("path is not absolute: %w", secret.ErrNotFound)
+	}
+	// O_NONBLOCK: opening a pipe without a writer would wait for one.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return secret.Secret{}, classify(err)
+	}
+	defer f.Close()
+	version, err := inspect(f)
+	if err != nil {
+		return secret.Secret{}, err
+	}
+	// Room for a line end, and a byte more to see that it is too large.
+	content, err := io.ReadAll(io.LimitReader(f, secret.MaxValue+3))
+	if err != nil {
+		return secret.Secret{}, classify(err)
+	}
+	value := secret.TrimNewline(content)
+	if err := secret.CheckSize(value); err != nil {
+		return secret.Secret{}, err
+	}
+	return secret.Secret{Value: secret.NewValue(value), Version: version}, nil
+}
+
+// inspect refuses what isn't a file that only its owner's side can change, and
+// returns its version.
+func inspect(f *os.File) (string, error) {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", classify(err)
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("not a regular file: %w", secret.ErrUnavailable)
+	case info.Mode().Perm()&0o002 != 0:
+		return "", fmt.Errorf("everyone may write it, mode %04o: %w", info.Mode().Perm(), secret.ErrUnavailable)
+	}
+	version := strconv.FormatInt(info.ModTime().UnixNano(), 10)
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		version += "-" + strconv.FormatUint(stat.Ino, 10)
+	}
+	return version, nil
+}
+
+func classify(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%w: %w", secret.ErrNotFound, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: %w", secret.ErrDenied, err)
+	default:
+		return fmt.Errorf("%w: %w", secret.ErrUnavailable, err)
+	}
+}
