@@ -28,7 +28,7 @@ test: setup build bin/tools/gotestsum ## run every test; a skip that isn't expec
 
 .PHONY: demo
 demo: setup build ## show the boundary at work, explained
-	integration/demo/run
+	go run ./integration/demo
 
 .PHONY: lint
 lint: bin/tools/golangci-lint ## gofmt, vet and the linters of .golangci.yml
@@ -36,11 +36,11 @@ lint: bin/tools/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	bin/tools/golangci-lint run ./...
 
 .PHONY: bench
-bench: ## run the benchmarks (BENCH=regexp)
+bench: build ## run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: fuzz
-fuzz: ## fuzz each target for FUZZTIME
+fuzz: build ## fuzz each target for FUZZTIME
 	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' . | sort | while IFS=: read -r file func; do \
 		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME); \
 	done
