@@ -2,31 +2,138 @@ package runs
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"os"
+	"os/exec"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sallyport/sallyport/sandboxd/provider/runs/wire"
 )
 
-// Sandbox is a running sandbox. It is safe for concurrent use.
-type Sandbox struct{}
+// ErrStopped is returned for a sandbox that has ended.
+var ErrStopped = errors.New("the sandbox has ended")
 
-// Exec starts a command. ctx bounds only the start, not the command.
-func (s *Sandbox) Exec(ctx context.Context, e Exec) (*Process, error) { return nil, ErrNotBuilt }
+// Sandbox is a running sandbox. It is safe for concurrent use.
+type Sandbox struct {
+	id          string
+	ids         *ids
+	dir         *sandboxDir
+	hierarchies hierarchies
+	cgroup      *cgroup
+	init        *exec.Cmd
+	conn        *net.UnixConn
+	stderr      tail
+
+	ready chan wire.Message // the answer to the set-up
+	done  chan struct{}     // closed when the init has ended and been waited for
+
+	processesMu sync.Mutex
+	processes   map[uint32]*Process // those that run
+	lastID      uint32
+
+	stopMu  sync.Mutex
+	stopped bool
+}
+
+func newSandbox(id string) *Sandbox {
+	return &Sandbox{id: id, ready: make(chan wire.Message, 1), done: make(chan struct{}), processes: make(map[uint32]*Process)}
+}
+
+// ID returns the id that the sandbox was started with.
+func (sb *Sandbox) ID() string { return sb.id }
 
 // Done is closed when the sandbox has ended, whatever the reason.
-func (s *Sandbox) Done() <-chan struct{} { return nil }
+func (sb *Sandbox) Done() <-chan struct{} { return sb.done }
+
+// started takes over the running init: reads what it says and waits for it.
+func (sb *Sandbox) started(c *exec.Cmd) {
+	sb.init = c
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		sb.read()
+		// An init that breaks the protocol, or has closed its end, is no use.
+		_ = c.Process.Kill()
+	}()
+	go func() {
+		_ = c.Wait() // the exit status of the init says nothing
+		<-read       // what it said last still counts
+		_ = sb.conn.Close()
+		sb.abandon()
+		close(sb.done)
+	}()
+}
 
 // Stop ends every process of the sandbox and removes all that belongs to it.
-// Stopping twice is no error.
-func (s *Sandbox) Stop(ctx context.Context) error { return nil }
+// Stopping twice is no error; after an error it can be tried again.
+func (sb *Sandbox) Stop(ctx context.Context) error {
+	sb.stopMu.Lock()
+	defer sb.stopMu.Unlock()
+	if sb.stopped {
+		return nil
+	}
+	if err := sb.kill(ctx); err != nil {
+		return fmt.Errorf("stop sandbox: %w", err)
+	}
+	var errs []error
+	if sb.cgroup != nil {
+		if err := sb.hierarchies.removeCgroup(ctx, sb.id); err != nil {
+			return fmt.Errorf("stop sandbox: %w", err)
+		}
+		errs = append(errs, sb.cgroup.close())
+	}
+	if sb.dir != nil {
+		errs = append(errs, sb.dir.remove())
+	}
+	errs = append(errs, sb.ids.release())
+	sb.stopped = true
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("stop sandbox: %w", err)
+	}
+	return nil
+}
 
-// Process is a command in a sandbox. It is safe for concurrent use.
-type Process struct{}
+// kill kills the init and thereby, because it is process 1 of their namespace,
+// all the others; when it has been waited for they are gone too.
+func (sb *Sandbox) kill(ctx context.Context) error {
+	if sb.init == nil {
+		if sb.conn != nil {
+			return sb.conn.Close()
+		}
+		return nil
+	}
+	if err := sb.init.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-sb.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
-// Wait returns how the command ended, once its output has been copied. It can
-// be called more than once. A ctx that ends first ends only the waiting.
-func (p *Process) Wait(ctx context.Context) (Exit, error) { return Exit{}, ErrNotBuilt }
-
-// Signal sends a signal to the command's process group.
-func (p *Process) Signal(sig os.Signal) error { return ErrNotBuilt }
-
-// Resize sets the size of the command's terminal.
-func (p *Process) Resize(rows, cols uint16) error { return ErrNotBuilt }
+// send sends a message and descriptors to the init.
+func (sb *Sandbox) send(m wire.Message, files ...*os.File) error {
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd())
+	}
+	var oob []byte
+	if len(fds) > 0 {
+		oob = unix.UnixRights(fds...)
+	}
+	if _, _, err := sb.conn.WriteMsgUnix(m.Append(nil), oob, nil); err != nil {
+		select {
+		case <-sb.done:
+			return ErrStopped
+		default:
+			return fmt.Errorf("send to init: %w", err)
+		}
+	}
+	return nil
+}

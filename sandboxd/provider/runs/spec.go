@@ -2,7 +2,6 @@ package runs
 
 import (
 	"io"
-	"net"
 	"os"
 	"time"
 )
@@ -22,17 +21,6 @@ type Config struct {
 // Nameserver is what /etc/resolv.conf of a sandbox names. Any address would
 // do: port 53 of all of them arrives at Network.DNS.
 const Nameserver = "192.0.2.53"
-
-// Network is a prepared network namespace and the sockets that were opened in
-// it. The caller passes the sockets to the edge and closes its copies when the
-// sandbox has ended.
-type Network struct {
-	Proxy       *net.TCPListener // ProxyAddr: explicit proxy
-	Transparent *net.TCPListener // every TCP port of every address but 127/8
-	DNS         *net.UDPConn     // port 53 of every address
-
-	ns *os.File
-}
 
 // Spec says what one sandbox is. ID and Network are required.
 type Spec struct {
