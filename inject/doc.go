@@ -10,6 +10,9 @@
 // The edge calls Apply after the policy has allowed a request and before it
 // dials. The package never dials, and decides nothing about policy.
 //
+// A new source is a package below this one that implements [secret.Source],
+// passes the suite in secret/secrettest, and is named in cmd/edge alone.
+//
 // Security promise: a secret is written only into the bound header of a
 // request whose destination is the bound one over TLS, and any placeholder
 // found elsewhere is refused. Whatever is in doubt is an error, never a

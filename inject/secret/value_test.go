@@ -20,7 +20,7 @@ const canary = "c4nary-Zq81"
 
 // forms are the renderings of the canary that a printer could produce.
 func forms() []string {
-	dec := fmt.Sprint([]byte(canary))
+	dec := fmt.Sprintf("%d", []byte(canary))
 	return []string{
 		canary,
 		strings.Trim(dec, "[]"),
