@@ -1,0 +1,57 @@
+package edge
+
+import (
+	"errors"
+	"io"
+	"net/http"
+)
+
+// countedBody wraps a request's body; nil and NoBody stay, because transports
+// treat them apart.
+func (c *crossing) countedBody(body io.ReadCloser) io.ReadCloser {
+	if body == nil || body == http.NoBody {
+		return http.NoBody
+	}
+	return &requestBody{c: c, body: body}
+}
+
+// requestBody counts what goes up and remembers why it ended early, which a
+// transport's error doesn't tell.
+type requestBody struct {
+	c    *crossing
+	body io.ReadCloser
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.c.up.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.c.upErr.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+func (b *requestBody) Close() error { return b.body.Close() }
+
+// responseBody counts what comes down. Closing it ends the crossing; an early
+// end of the upstream's body is kept for whoever has to tell the client.
+type responseBody struct {
+	c    *crossing
+	body io.ReadCloser
+	err  error // other than io.EOF
+}
+
+func (b *responseBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.c.down.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
+}
+
+func (b *responseBody) Close() error {
+	err := b.body.Close()
+	b.c.finish(b.err)
+	return err
+}

@@ -1,0 +1,106 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/sallyport/sallyport/edge/audit"
+	"github.com/sallyport/sallyport/edge/boundary"
+	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/inject"
+	"github.com/sallyport/sallyport/policy"
+)
+
+// Gate is the one choke point: nothing is dialled and no secret is looked up
+// for a crossing that it hasn't let through. It asks the table anew each time,
+// so a changed policy or a closed boundary counts from the next request on.
+type Gate struct {
+	table    *boundary.Table
+	resolver *inject.Resolver
+	denied   []uint16
+}
+
+func newGate(o Options) *Gate {
+	return &Gate{table: o.Table, resolver: o.Resolver, denied: slices.Clone(o.DeniedPorts)}
+}
+
+// admit decides whether c may lead to host and port, and notes the verdict.
+func (g *Gate) admit(c *crossing, host policy.Host, port uint16) *refusal.Refusal {
+	c.host, c.port = host, port
+	c.rec.Host, c.rec.Port = host.String(), port
+	b := g.table.Get(c.flow.boundary)
+	if b == nil {
+		return &refusal.Refusal{Code: refusal.IdentityRequired, Host: host.String(), Detail: "no such boundary"}
+	}
+	c.boundary = b
+	c.rec.Labels = b.Labels
+	if g.portDenied(port) {
+		return &refusal.Refusal{Code: refusal.PortDenied, Host: host.String()}
+	}
+	d := b.Policy.Decide(host)
+	c.rec.Rule, c.rec.Glob = d.Rule, d.Glob
+	if d.Action != policy.Allow {
+		return &refusal.Refusal{Code: refusal.NetworkPolicyDenied, Host: host.String()}
+	}
+	c.rec.Verdict, c.rec.Reason = audit.VerdictAllow, string(policy.ReasonAllowed)
+	return nil
+}
+
+func (g *Gate) portDenied(port uint16) bool { return slices.Contains(g.denied, port) }
+
+// still reports whether a crossing under way would be admitted by b, which is
+// nil once its boundary has closed.
+func (g *Gate) still(c *crossing, b *boundary.Boundary) bool {
+	return b != nil && b.Policy.Decide(c.host).Action == policy.Allow
+}
+
+// pass takes a request through: its names agree, the policy allows, and its
+// placeholders are swapped. It returns the request to send.
+func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Request, *refusal.Refusal) {
+	host, port, refused := c.flow.authority(r)
+	if refused == nil {
+		refused = g.admit(c, host, port)
+	}
+	if refused == nil {
+		refused = checkMethod(r.Method)
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	out := outgoing(ctx, r, c)
+	dest := inject.Destination{Scheme: c.flow.scheme, Host: host, Port: port}
+	injection, err := c.boundary.Bindings.Apply(ctx, out, dest, g.resolver)
+	if err != nil {
+		return nil, applyRefusal(host, err)
+	}
+	c.rec.Injected = injection.Injected
+	restoreUpgrade(out, c)
+	return out, nil
+}
+
+// checkMethod refuses tunnels in tunnels, and methods whose only purpose is to
+// send a request's headers back, the injected ones included.
+func checkMethod(method string) *refusal.Refusal {
+	switch method {
+	case http.MethodConnect, http.MethodTrace, "TRACK", "PRI":
+		return &refusal.Refusal{Code: refusal.ProtocolDenied, Detail: "method " + method}
+	}
+	return nil
+}
+
+// applyRefusal maps an error of [inject.Set.Apply]. Every one that isn't known
+// counts as a secret that couldn't be had: nothing is sent.
+func applyRefusal(host policy.Host, err error) *refusal.Refusal {
+	r := &refusal.Refusal{Code: refusal.SecretUnavailable, Host: host.String(), Detail: err.Error()}
+	var misuse *inject.MisuseError
+	var ambiguous *inject.RequestError
+	switch {
+	case errors.As(err, &misuse):
+		r.Code = refusal.PlaceholderWrongHost
+	case errors.As(err, &ambiguous):
+		r.Code = refusal.BadRequest
+	}
+	return r
+}

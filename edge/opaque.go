@@ -1,0 +1,120 @@
+package edge
+
+import (
+	"context"
+	"time"
+
+	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/edge/wire"
+	"github.com/sallyport/sallyport/policy"
+)
+
+// opaqueHost returns the host that an opaque tunnel of f may lead to: the
+// CONNECT host, or the name behind a synthetic address. Nothing else in such a
+// connection says where it goes.
+func (f *flow) opaqueHost() policy.Host {
+	if f.host.IsZero() {
+		return f.synthetic
+	}
+	return f.host
+}
+
+// admitOpaque judges whether c may be an opaque tunnel.
+func (e *Edge) admitOpaque(c *crossing) *refusal.Refusal {
+	host := c.flow.opaqueHost()
+	if host.IsZero() {
+		return &refusal.Refusal{Code: refusal.ProtocolDenied, Detail: "neither TLS nor HTTP, and no name behind the address"}
+	}
+	if refused := e.gate.admit(c, host, c.flow.port); refused != nil {
+		return refused
+	}
+	denied := &refusal.Refusal{Code: refusal.ProtocolDenied, Host: host.String()}
+	switch {
+	case !e.opts.OpaqueConnect:
+		denied.Detail = "neither TLS nor HTTP, and opaque tunnels are off"
+	case c.flow.port == portHTTPS:
+		denied.Detail = "neither TLS nor HTTP on port 443"
+	case c.boundary.Bindings.Binds(host, c.flow.port):
+		denied.Detail = "neither TLS nor HTTP to a host with a binding"
+	default:
+		return nil
+	}
+	return denied
+}
+
+// opaque relays a connection whose protocol the edge doesn't know. up is the
+// upstream's side if it is open already.
+func (e *Edge) opaque(ctx context.Context, f *flow, conn *wire.Conn, up *wire.Conn) {
+	c, ctx := e.begin(ctx, f, protocolOpaque)
+	defer func() { c.finish(nil) }()
+	refused := e.admitOpaque(c)
+	if refused == nil && up == nil {
+		up, refused = e.dialOpaque(ctx, c)
+	}
+	if refused != nil {
+		c.refuse(refused)
+		c.rec.Status = 0
+		return
+	}
+	defer up.Close()
+	c.dialled(up.RemoteAddr().String())
+	c.admitted()
+	relay(ctx, c, newIdleConn(conn, e.opts.Timeouts.Idle), up)
+}
+
+func (e *Edge) dialOpaque(ctx context.Context, c *crossing) (*wire.Conn, *refusal.Refusal) {
+	conn, err := e.upstream.dial(ctx, c.host, c.port)
+	if err != nil {
+		return nil, upstreamRefusal(c, err)
+	}
+	return wire.NewConn(conn), nil
+}
+
+// awaitEither is for a client that hasn't sent anything. Where an opaque tunnel
+// may lead, its server is given the chance to speak first, as in SMTP or MySQL;
+// a client that then speaks first after all is classified as usual, so being
+// slow doesn't get TLS past interception.
+func (e *Edge) awaitEither(ctx context.Context, f *flow, conn *wire.Conn) kind {
+	t := e.opts.Timeouts
+	probe, pctx := e.begin(ctx, f, protocolOpaque)
+	defer probe.cancel(nil) // a probe is no crossing
+	if e.admitOpaque(probe) != nil {
+		k := sniff(conn, t.Handshake, t.Header)
+		if k == kindSilent {
+			e.refuseFlow(ctx, f, protocolOpaque, &refusal.Refusal{
+				Code: refusal.ProtocolDenied, Host: f.opaqueHost().String(), Detail: "client sent nothing",
+			})
+		}
+		return k
+	}
+	up, refused := e.dialOpaque(pctx, probe)
+	if refused != nil {
+		e.refuseFlow(ctx, f, protocolOpaque, refused)
+		return kindGone
+	}
+	defer up.Close()
+	if k := e.clientFirst(conn, up); k != kindSilent {
+		return k
+	}
+	e.opaque(ctx, f, conn, up)
+	return kindGone
+}
+
+// clientFirst waits for either side and returns kindSilent if the upstream was
+// first, or what the client turned out to speak.
+func (e *Edge) clientFirst(conn, up *wire.Conn) kind {
+	spoke := make(chan bool, 1)
+	go func() {
+		_, err := up.Peek(1)
+		spoke <- err == nil
+		_ = conn.SetReadDeadline(time.Unix(1, 0)) // wakes sniff
+	}()
+	k := sniff(conn, e.opts.Timeouts.Idle, e.opts.Timeouts.Header)
+	_ = up.SetReadDeadline(time.Unix(1, 0)) // ends Peek
+	first := <-spoke
+	_ = up.SetReadDeadline(time.Time{})
+	if k == kindSilent && !first {
+		return kindGone
+	}
+	return k
+}

@@ -1,0 +1,112 @@
+package edge
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sallyport/sallyport/edge/wire"
+)
+
+const reasonKey = wire.ReasonKey
+
+// requests returns the handler of the requests inside a tunnel or on a
+// transparent connection.
+func (e *Edge) requests(f *flow) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.serveRequest(f, w, r)
+	})
+}
+
+// serveRequest answers one request. If the upstream's body ends early it
+// panics with [http.ErrAbortHandler], so that the client sees a broken
+// response and never a short one that looks complete.
+func (e *Edge) serveRequest(f *flow, w http.ResponseWriter, r *http.Request) {
+	resp := e.exchange(f, w, r)
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		e.switchProtocols(f, w, resp)
+		return
+	}
+	defer resp.Body.Close()
+	if r.ProtoMajor == 2 {
+		delete(resp.Header, reasonKey)
+	}
+	announced := writeResponseHead(w, resp)
+	if err := copyBody(w, r, resp); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	writeTrailer(w.Header(), resp.Trailer, announced)
+}
+
+// writeResponseHead writes the head of resp and returns how many trailers it
+// announced.
+func writeResponseHead(w http.ResponseWriter, resp *http.Response) int {
+	h := w.Header()
+	for name, values := range resp.Header {
+		h[name] = values
+	}
+	// A nil value keeps x/net/http2 from adding what the upstream left out.
+	for _, name := range []string{"Content-Type", "Date"} {
+		if _, ok := h[name]; !ok {
+			h[name] = nil
+		}
+	}
+	if len(resp.Trailer) > 0 {
+		names := make([]string, 0, len(resp.Trailer))
+		for name := range resp.Trailer {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		h.Set("Trailer", strings.Join(names, ", "))
+	}
+	w.WriteHeader(resp.StatusCode)
+	return len(resp.Trailer)
+}
+
+// copyBody streams the body: each piece is sent as it arrives. Where the length
+// isn't known the head goes ahead, because the first piece may be long in
+// coming (server-sent events).
+func copyBody(w http.ResponseWriter, r *http.Request, resp *http.Response) error {
+	if r.Method == http.MethodHead || resp.ContentLength == 0 || resp.Body == http.NoBody {
+		return nil
+	}
+	ctl := http.NewResponseController(w)
+	if resp.ContentLength < 0 {
+		if err := ctl.Flush(); err != nil {
+			return err
+		}
+	}
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	for {
+		n, err := resp.Body.Read(*buf)
+		if n > 0 {
+			if _, werr := w.Write((*buf)[:n]); werr != nil {
+				return werr
+			}
+			if ferr := ctl.Flush(); ferr != nil {
+				return ferr
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// writeTrailer sets the trailers that came after the body. Those that weren't
+// announced, as in gRPC over HTTP/2, go under the prefix that makes net/http,
+// x/net/http2 and package wire send them all the same.
+func writeTrailer(h, trailer http.Header, announced int) {
+	prefix := http.TrailerPrefix
+	if len(trailer) == announced {
+		prefix = ""
+	}
+	for name, values := range trailer {
+		h[prefix+name] = values
+	}
+}

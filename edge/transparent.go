@@ -1,0 +1,42 @@
+package edge
+
+import (
+	"context"
+	"net"
+	"net/netip"
+
+	"github.com/sallyport/sallyport/edge/audit"
+	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/edge/wire"
+)
+
+// transparentConn serves one redirected connection. Its local address is where
+// the sandbox meant to go: only the port counts, and the name behind a
+// synthetic address. Where the packets would have gone is never dialled; the
+// edge resolves the name by itself (ledger ED-8).
+func (e *Edge) transparentConn(ctx context.Context, f *front, conn net.Conn, boundaryID string) {
+	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	if err != nil {
+		e.opts.Log.ErrorContext(ctx, "original destination is unreadable", "error", err)
+		return
+	}
+	fl := &flow{
+		front: f, boundary: boundaryID, mode: audit.ModeTransparent,
+		port: local.Port(),
+	}
+	if e.gate.portDenied(fl.port) {
+		e.refuseFlow(ctx, fl, protocolOpaque, &refusal.Refusal{
+			Code: refusal.PortDenied, Host: fl.named(local.Addr()), Detail: "connection to " + local.String(),
+		})
+		return
+	}
+	e.tunnel(ctx, fl, wire.NewConn(conn))
+}
+
+// named returns what to call a destination in a record.
+func (f *flow) named(addr netip.Addr) string {
+	if !f.synthetic.IsZero() {
+		return f.synthetic.String()
+	}
+	return addr.Unmap().String()
+}

@@ -1,0 +1,126 @@
+package edge
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/sallyport/sallyport/edge/guard"
+	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/policy"
+)
+
+// upstream is the only place that connections leave from. It pools them by
+// scheme, host and port of the agreed authority, so that a request for one
+// host never travels on a connection to another; net/http doesn't coalesce
+// HTTP/2 connections by certificate either.
+type upstream struct {
+	dialer   *guard.Dialer
+	timeouts Timeouts
+	pooled   *http.Transport // HTTP/2 where the origin has it
+	upgrades *http.Transport // HTTP/1.1 only: a WebSocket takes its connection over
+}
+
+const (
+	idlePerHost = 64
+	idleInAll   = 1024
+	idleTime    = 90 * time.Second
+	// continueTime is how long an origin may leave Expect: 100-continue
+	// unanswered before the body is sent anyway (RFC 9110 §10.1.1).
+	continueTime = time.Second
+	sessions     = 1024 // TLS sessions kept for resumption
+)
+
+func newUpstream(o Options) *upstream {
+	u := &upstream{dialer: o.Dialer, timeouts: o.Timeouts}
+	base := &tls.Config{
+		RootCAs:            o.Roots,
+		MinVersion:         tls.VersionTLS12,
+		ClientSessionCache: tls.NewLRUClientSessionCache(sessions),
+	}
+	u.pooled = u.transport(base, "h2", "http/1.1")
+	u.pooled.ForceAttemptHTTP2 = true
+	u.upgrades = u.transport(base, "http/1.1")
+	u.upgrades.DisableKeepAlives = true
+	return u
+}
+
+// transport returns a Transport that dials through the guard only and adds
+// nothing of its own to a request. Proxy is nil: no environment decides.
+func (u *upstream) transport(base *tls.Config, protocols ...string) *http.Transport {
+	cfg := base.Clone()
+	cfg.NextProtos = protocols
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			return u.dialAddr(ctx, addr)
+		},
+		DialTLSContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			return u.dialTLS(ctx, addr, cfg)
+		},
+		DisableCompression:    true,
+		ResponseHeaderTimeout: u.timeouts.ResponseHeader,
+		ExpectContinueTimeout: continueTime,
+		MaxIdleConns:          idleInAll,
+		MaxIdleConnsPerHost:   idlePerHost,
+		IdleConnTimeout:       idleTime,
+	}
+}
+
+// roundTrip sends a request that the gate let through. Redirects come back as
+// they are.
+func (u *upstream) roundTrip(c *crossing, out *http.Request) (*http.Response, error) {
+	if c.upgrade {
+		return u.upgrades.RoundTrip(out)
+	}
+	return u.pooled.RoundTrip(out)
+}
+
+// dial connects to a host, checked by the guard, within the dial time-out. The
+// connection ends when it has been idle for too long. An error is a *fault.
+func (u *upstream) dial(ctx context.Context, host policy.Host, port uint16) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, u.timeouts.Dial)
+	defer cancel()
+	conn, err := u.dialer.DialContext(ctx, host, port)
+	if err != nil {
+		return nil, &fault{code: dialCode(err), err: err}
+	}
+	return newIdleConn(conn, u.timeouts.Idle), nil
+}
+
+func (u *upstream) dialAddr(ctx context.Context, addr string) (net.Conn, error) {
+	host, port, err := policy.CanonicalAuthority(addr, 0)
+	if err != nil {
+		return nil, &fault{code: refusal.BadHost, err: err}
+	}
+	return u.dial(ctx, host, port)
+}
+
+func (u *upstream) dialTLS(ctx context.Context, addr string, base *tls.Config) (net.Conn, error) {
+	host, port, err := policy.CanonicalAuthority(addr, 0)
+	if err != nil {
+		return nil, &fault{code: refusal.BadHost, err: err}
+	}
+	conn, err := u.dial(ctx, host, port)
+	if err != nil {
+		return nil, err
+	}
+	cfg := base.Clone()
+	cfg.ServerName = host.String()
+	tc := tls.Client(conn, cfg)
+	ctx, cancel := context.WithTimeout(ctx, u.timeouts.Handshake)
+	defer cancel()
+	if err := tc.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, &fault{code: handshakeCode(err), err: fmt.Errorf("shake hands with %s: %w", addr, err)}
+	}
+	return tc, nil
+}
+
+// closeIdle ends pooled connections that nobody uses.
+func (u *upstream) closeIdle() {
+	u.pooled.CloseIdleConnections()
+	u.upgrades.CloseIdleConnections()
+}

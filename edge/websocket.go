@@ -1,0 +1,43 @@
+package edge
+
+import (
+	"io"
+	"net/http"
+)
+
+// switchProtocols passes a 101 on and relays what follows. The crossing lasts
+// as long as the relay.
+func (e *Edge) switchProtocols(f *flow, w http.ResponseWriter, resp *http.Response) {
+	c, ctx := resp.Body.(*switchedBody).c, resp.Request.Context()
+	defer func() { c.finish(nil) }()
+	up := resp.Body.(*switchedBody)
+	defer up.Close()
+	h := w.Header()
+	for name, values := range resp.Header {
+		h[name] = values
+	}
+	removeHopByHop(h)
+	h.Set("Connection", "Upgrade")
+	h.Set("Upgrade", "websocket")
+	w.WriteHeader(http.StatusSwitchingProtocols)
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		c.finish(err)
+		return
+	}
+	relay(ctx, c, newIdleConn(conn, e.opts.Timeouts.Idle), up)
+}
+
+// switchedBody is the upstream's side after a 101, with its crossing.
+type switchedBody struct {
+	io.ReadWriteCloser
+	c *crossing
+}
+
+// CloseWrite ends the sending side.
+func (b *switchedBody) CloseWrite() error {
+	if cw, ok := b.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
+		return cw.CloseWrite()
+	}
+	return errNoHalfClose
+}
