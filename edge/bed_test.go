@@ -115,9 +115,7 @@ func (b *bed) put(spec boundary.Spec, rules string) map[string]string {
 // pin makes host:port lead to a listener.
 func (b *bed) pin(host string, port uint16, ln net.Listener) {
 	b.Helper()
-	h, err := policy.CanonicalHost(host)
-	b.must(err)
-	b.pins[guard.HostPort{Host: h, Port: port}] = netip.MustParseAddrPort(ln.Addr().String())
+	b.pins[b.hostPort(host, port)] = netip.MustParseAddrPort(ln.Addr().String())
 }
 
 func (b *bed) listen() net.Listener {
@@ -136,7 +134,8 @@ func (b *bed) origin(host string, h http.HandlerFunc) {
 
 func (b *bed) originTLS(host string, port uint16, cfg *tls.Config, h http.HandlerFunc) {
 	b.Helper()
-	cfg.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return b.origins.Leaf(host) }
+	signer := b.origins
+	cfg.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return signer.Leaf(host) }
 	ln := b.listen()
 	b.pin(host, port, ln)
 	srv := &http.Server{Handler: h, TLSConfig: cfg, ErrorLog: discardLog}
@@ -232,4 +231,11 @@ func (b *bed) recorded(n int) []audit.Record {
 
 func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+func (b *bed) hostPort(host string, port uint16) guard.HostPort {
+	b.Helper()
+	h, err := policy.CanonicalHost(host)
+	b.must(err)
+	return guard.HostPort{Host: h, Port: port}
 }

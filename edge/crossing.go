@@ -28,6 +28,9 @@ type crossing struct {
 	host     policy.Host
 	port     uint16
 	upgrade  bool // the client asks for a WebSocket
+	// abandoned: the client went away before there was an answer, so what it
+	// would have been told is nobody's verdict.
+	abandoned bool
 
 	cancel   context.CancelCauseFunc
 	cause    func() error // why the crossing's context has ended
@@ -120,6 +123,9 @@ func (c *crossing) finish(err error) {
 		defer c.mu.Unlock()
 		if err != nil && c.rec.Detail == "" {
 			c.rec.Detail = err.Error()
+		}
+		if c.abandoned {
+			c.rec.Reason, c.rec.Severity, c.rec.Status = string(policy.ReasonAllowed), "", 0
 		}
 		c.rec.BytesUp, c.rec.BytesDown = c.up.Load(), c.down.Load()
 		c.rec.DurationMS = time.Since(c.start).Milliseconds()

@@ -55,6 +55,9 @@ func upstreamRefusal(c *crossing, err error) *refusal.Refusal {
 		r.Code = refusal.NetworkPolicyDenied
 	case c.badBody():
 		r.Code, r.Detail = refusal.BadRequest, (*c.upErr.Load()).Error()
+	case errors.Is(c.cause(), context.Canceled):
+		c.abandoned = true
+		r.Detail = "client went away"
 	case errors.As(err, &f):
 		r.Code = f.code
 	case isTimeout(err):

@@ -32,6 +32,9 @@ const (
 	// unanswered before the body is sent anyway (RFC 9110 §10.1.1).
 	continueTime = time.Second
 	sessions     = 1024 // TLS sessions kept for resumption
+	// maxResponseHead bounds what an origin can make us hold; net/http's own
+	// limit is 10 MiB.
+	maxResponseHead = 256 << 10
 )
 
 func newUpstream(o Options) *upstream {
@@ -60,12 +63,14 @@ func (u *upstream) transport(base *tls.Config, protocols ...string) *http.Transp
 		DialTLSContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			return u.dialTLS(ctx, addr, cfg)
 		},
-		DisableCompression:    true,
-		ResponseHeaderTimeout: u.timeouts.ResponseHeader,
-		ExpectContinueTimeout: continueTime,
-		MaxIdleConns:          idleInAll,
-		MaxIdleConnsPerHost:   idlePerHost,
-		IdleConnTimeout:       idleTime,
+		DisableCompression: true,
+
+		MaxResponseHeaderBytes: maxResponseHead,
+		ResponseHeaderTimeout:  u.timeouts.ResponseHeader,
+		ExpectContinueTimeout:  continueTime,
+		MaxIdleConns:           idleInAll,
+		MaxIdleConnsPerHost:    idlePerHost,
+		IdleConnTimeout:        idleTime,
 	}
 }
 
