@@ -3,6 +3,8 @@ package policy
 // Reason is the machine-readable cause of a decision.
 type Reason string
 
+// The reasons of decisions. ReasonBadHost is that of the zero [Host], and so of
+// whatever [CanonicalHost] refused.
 const (
 	ReasonAllowed Reason = "allowed"
 	ReasonDenied  Reason = "network_policy_denied"

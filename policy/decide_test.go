@@ -263,3 +263,31 @@ func TestExplain(t *testing.T) {
 		t.Errorf("no host: %+v, %v", e, err)
 	}
 }
+
+// Globs that a backtracking matcher would take years for.
+//
+// Ledger: NP-47
+func TestHostileGlobs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 62)
+	for _, glob := range []string{
+		"?" + strings.Repeat("*a", 29) + "*[bc].test",
+		strings.Repeat("**.a*.", 35) + "*.test",
+		"**." + strings.Repeat("a*a*.**.", 25) + "test",
+		strings.Repeat("?*", 31) + "[bc].test",
+	} {
+		p := mustCompile(t, allow(glob))
+		for _, host := range []string{long + "d.test", strings.Repeat("aa.", 80) + "test", long + "." + long + "." + long + ".test"} {
+			if d := p.Decide(mustHost(t, host)); d.Action == policy.Allow && !naiveMatch(glob, mustHost(t, host)) {
+				t.Errorf("%s matches %s", glob, host)
+			}
+		}
+	}
+	braces := slices.Repeat([]policy.Rule{allow("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}*[bc].test")}, 17)
+	mustCompile(t, braces[:16]...)
+	_, err := policy.Compile(policy.Document{Rules: braces})
+	var e *policy.Error
+	if !errors.As(err, &e) || e.Path != "rules[16].match.host_glob" || !strings.Contains(e.Msg, "more than 1024") {
+		t.Errorf("17 rules of 64 alternatives: %v", err)
+	}
+}

@@ -14,6 +14,7 @@ const MaxRules = 200
 // denies.
 type Action uint8
 
+// The actions.
 const (
 	Deny Action = iota
 	Allow

@@ -80,8 +80,8 @@ func (p pattern) whyGlobMissed(name string) string {
 			return fmt.Sprintf("%s is not under %s", name, p.name)
 		}
 	}
-	if !strings.HasPrefix(text, p.prefix) {
-		return fmt.Sprintf("%s does not begin with %s", name, p.prefix)
+	if start := literalStart(p.head); !strings.HasPrefix(text, start) {
+		return fmt.Sprintf("%s does not begin with %s", name, start)
 	}
 	deep := false
 	for _, l := range p.head {

@@ -23,9 +23,7 @@ type pattern struct {
 	// name is canonical. For formGlob it is the literal labels at the end,
 	// empty if the last label is a wildcard.
 	name string
-	// prefix is the literal text before the first wildcard of head.
-	prefix string
-	head   []label // formGlob only
+	head []label // formGlob only
 }
 
 // parseGlob returns the alternatives of a glob; a host matches the glob if it
@@ -121,7 +119,6 @@ func parseLabels(s string) (pattern, error) {
 	}
 	p := pattern{form: formGlob, head: make([]label, tail)}
 	length := 0
-	literal := true // no wildcard so far
 	for i, text := range texts {
 		l, err := parseLabel(text, i == 0)
 		if err != nil {
@@ -133,12 +130,6 @@ func parseLabels(s string) (pattern, error) {
 			continue
 		}
 		p.head[i] = l
-		if literal {
-			p.prefix += l.prefix()
-			if literal = l.kind == labelLiteral; literal {
-				p.prefix += "."
-			}
-		}
 	}
 	if length-1 > MaxHostLen {
 		return pattern{}, fmt.Errorf("it matches only names longer than %d bytes", MaxHostLen)

@@ -22,7 +22,10 @@ const (
 type label struct {
 	kind labelKind
 	text string // canonical; of a glob, as gobwas reads it
-	glob *glob.Pattern
+	// start is the literal text that the label begins with. Checking it first
+	// spares most calls of glob.
+	start string
+	glob  *glob.Pattern
 }
 
 // parseLabel reads a lower-case label, the text between two dots; first tells
@@ -49,14 +52,15 @@ func parseLabel(s string, first bool) (label, error) {
 		return label{}, err
 	}
 	// gobwas/glob v1.1.0: one label at a time and without separators, because
-	// with them a star never gives up its restart points, and "*a*a*a*a[bc]"
-	// takes time exponential in its stars; and because a class such as "[!a]"
-	// matches a separator.
+	// with them a star never gives up its restart points: "*a*a*a*a[bc]" takes
+	// a second for one label, exponential in its stars. A class such as "[!a]"
+	// would match a separator, too. A label with several stars takes its
+	// scratch space from a sync.Pool, which a garbage collection may empty.
 	g, err := glob.Compile(text)
 	if err != nil {
 		return label{}, err
 	}
-	l := label{kind: labelGlob, text: text, glob: g}
+	l := label{kind: labelGlob, text: text, start: text[:strings.IndexAny(text, wildcards)], glob: g}
 	if l.minLen() > maxLabelLen {
 		return label{}, fmt.Errorf("it has a label longer than %d bytes", maxLabelLen)
 	}
@@ -64,10 +68,10 @@ func parseLabel(s string, first bool) (label, error) {
 }
 
 func parseLiteral(s string) (label, error) {
-	name, err := s, error(nil)
+	name := s
 	if !isASCII(s) {
-		name, err = unicodeNames.ToASCII(s)
-		if err != nil {
+		var err error
+		if name, err = unicodeNames.ToASCII(s); err != nil {
 			return label{}, errors.New("it has a label that is not a valid internationalised name")
 		}
 	}
@@ -77,7 +81,7 @@ func parseLiteral(s string) (label, error) {
 	if err := checkALabels(name); err != nil {
 		return label{}, err
 	}
-	return label{kind: labelLiteral, text: name}, nil
+	return label{kind: labelLiteral, text: name, start: name}, nil
 }
 
 // normalizeClasses spells each class as the plain list of the characters that
@@ -144,38 +148,32 @@ func parseClass(s string) (string, error) {
 	return b.String(), nil
 }
 
-// prefix returns the literal text that the label begins with.
-func (l *label) prefix() string {
-	switch l.kind {
-	case labelLiteral:
-		return l.text
-	case labelGlob:
-		return l.text[:strings.IndexAny(l.text, "*?[")]
-	}
-	return ""
+// wildcards are the characters with a meaning in the text of a labelGlob.
+const wildcards = "*?[]"
+
+// suffix returns the literal text that the label ends in.
+func (l *label) suffix() string {
+	return l.text[strings.LastIndexAny(l.text, wildcards)+1:]
 }
 
 // minLen returns the length of the shortest text that the label matches.
 func (l *label) minLen() int {
-	switch l.kind {
-	case labelLiteral:
-		return len(l.text)
-	case labelGlob:
-		n, inClass := 0, false
-		for i := range len(l.text) {
-			switch c := l.text[i]; {
-			case c == '[':
-				inClass = true
-			case c == ']':
-				inClass = false
-				n++
-			case c != '*' && !inClass:
-				n++
-			}
-		}
-		return n
+	if l.kind == labelAny || l.kind == labelDeep {
+		return 1
 	}
-	return 1
+	n, inClass := 0, false
+	for i := range len(l.text) {
+		switch c := l.text[i]; {
+		case c == '[':
+			inClass = true
+		case c == ']':
+			inClass = false
+			n++
+		case c != '*' && !inClass:
+			n++
+		}
+	}
+	return n
 }
 
 // match reports whether l, which is not labelDeep, matches one label.
@@ -186,7 +184,8 @@ func (l *label) match(s string) bool {
 	case labelAny:
 		return true
 	case labelGlob:
-		return l.glob.Match(s)
+		return strings.HasPrefix(s, l.start) && l.glob.Match(s)
+	case labelDeep:
 	}
 	return false
 }

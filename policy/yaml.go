@@ -48,21 +48,25 @@ func yamlValue(y *yaml.Node, path string, depth int) (node, error) {
 	if y.Style&yaml.TaggedStyle != 0 {
 		return node{}, &Error{Path: path, Msg: fmt.Sprintf("line %d: tags are not allowed", y.Line)}
 	}
-	switch y.Kind {
-	case yaml.MappingNode:
+	if y.Kind == yaml.MappingNode {
 		return yamlMapping(y, path, depth)
-	case yaml.SequenceNode:
-		n := node{kind: kindArray}
-		for i, item := range y.Content {
-			value, err := yamlValue(item, fmt.Sprintf("%s[%d]", path, i), depth+1)
-			if err != nil {
-				return node{}, err
-			}
-			n.items = append(n.items, value)
-		}
-		return n, nil
+	}
+	if y.Kind == yaml.SequenceNode {
+		return yamlSequence(y, path, depth)
 	}
 	return yamlScalar(y), nil
+}
+
+func yamlSequence(y *yaml.Node, path string, depth int) (node, error) {
+	n := node{kind: kindArray}
+	for i, item := range y.Content {
+		value, err := yamlValue(item, fmt.Sprintf("%s[%d]", path, i), depth+1)
+		if err != nil {
+			return node{}, err
+		}
+		n.items = append(n.items, value)
+	}
+	return n, nil
 }
 
 func yamlMapping(y *yaml.Node, path string, depth int) (node, error) {
