@@ -57,11 +57,8 @@ func explain(doc policy.Document, input string) (policyExplanation, error) {
 	if err != nil {
 		return policyExplanation{}, err
 	}
-	e := policyExplanation{policyVerdict: judge(compiled, input), Missed: []policyMiss{}}
-	h, err := policy.CanonicalHost(input)
-	if err != nil {
-		return e, nil // the verdict has it as its detail
-	}
+	verdict, h := judge(compiled, input)
+	e := policyExplanation{policyVerdict: verdict, Missed: []policyMiss{}}
 	why, err := policy.Explain(doc, h)
 	if err != nil {
 		return policyExplanation{}, err

@@ -43,7 +43,7 @@ and its glob. Exit code 3 says that at least one host is denied.`,
 		}
 		verdicts, denied := make([]policyVerdict, 0, len(args)-1), false
 		for _, input := range args[1:] {
-			v := judge(compiled, input)
+			v, _ := judge(compiled, input)
 			denied = denied || v.Verdict != policy.Allow.String()
 			verdicts = append(verdicts, v)
 		}
@@ -58,8 +58,8 @@ and its glob. Exit code 3 says that at least one host is denied.`,
 	return cmd
 }
 
-// judge decides on a host as it was typed.
-func judge(p *policy.Policy, input string) policyVerdict {
+// judge decides on a host as it was typed. The Host is zero if it is malformed.
+func judge(p *policy.Policy, input string) (policyVerdict, policy.Host) {
 	v := policyVerdict{Input: input}
 	h, err := policy.CanonicalHost(input)
 	if err != nil {
@@ -67,7 +67,7 @@ func judge(p *policy.Policy, input string) policyVerdict {
 	}
 	d := p.Decide(h)
 	v.Host, v.Verdict, v.Rule, v.Glob, v.Reason = h.String(), d.Action.String(), d.Rule, d.Glob, string(d.Reason)
-	return v
+	return v, h
 }
 
 func printVerdicts(w io.Writer, format outputFormat, verdicts []policyVerdict) error {
