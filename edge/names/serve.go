@@ -31,7 +31,7 @@ func (s *Server) ServeUDP(ctx context.Context, conn *net.UDPConn) error {
 	if err := ipv4.NewPacketConn(conn).SetControlMessage(ipv4.FlagDst|ipv4.FlagInterface, true); err != nil {
 		return fmt.Errorf("ask for destination addresses of queries: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(longAgo) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(longAgo) })
 	defer stop()
 	buf := make([]byte, dns.MaxMsgSize)
 	for {
@@ -86,9 +86,12 @@ func (s *Server) ServeTCPConn(ctx context.Context, conn net.Conn) error {
 	}
 }
 
+// ended returns nil for the ways in which a connection may end.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+	switch {
+	case ctx.Err() != nil, errors.Is(err, io.EOF):
 		return nil
+	default:
+		return fmt.Errorf("serve DNS over TCP: %w", err)
 	}
-	return fmt.Errorf("serve DNS over TCP: %w", err)
 }
