@@ -60,6 +60,8 @@ var globTable = []struct {
 	{"bücher.example", []string{"bücher.example", "BÜCHER.example", "xn--bcher-kva.example"}, []string{"bucher.example"}},
 	{"*.bücher.example", []string{"a.xn--bcher-kva.example"}, []string{"bücher.example"}},
 	{"api-*.bücher.example", []string{"api-1.xn--bcher-kva.example"}, []string{"bücher.example"}},
+	// Lower case and UTS 46 differ on these: the label must not be lowered first.
+	{"api-*.STRAẞE.example", []string{"api-1.STRAẞE.example", "api-1.strasse.example"}, []string{"api-1.straße.example"}},
 	{"10.0.0.5", []string{"10.0.0.5", "::ffff:10.0.0.5"}, []string{"10.0.0.6", "a.test"}},
 	{"::1", []string{"::1", "[0:0:0:0:0:0:0:1]"}, []string{"::2", "localhost"}},
 	{"[2001:db8::1]", []string{"2001:DB8::1"}, []string{"2001:db8::2"}},

@@ -112,7 +112,7 @@ func parseLabels(s string) (pattern, error) {
 	if strings.Trim(s, "0123456789.*?") == "" && strings.ContainsAny(s, "0123456789") {
 		return pattern{}, errors.New("addresses are matched only by *, ** or the exact address")
 	}
-	texts := strings.Split(strings.TrimSuffix(strings.ToLower(s), "."), ".")
+	texts := strings.Split(strings.TrimSuffix(s, "."), ".")
 	tail := len(texts)
 	for tail > 0 && !hasMeta(texts[tail-1]) {
 		tail--

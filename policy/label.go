@@ -28,9 +28,14 @@ type label struct {
 	glob  *glob.Pattern
 }
 
-// parseLabel reads a lower-case label, the text between two dots; first tells
-// whether it is the leading one, where a lone star crosses dots.
+// parseLabel reads a label, the text between two dots; first tells whether it
+// is the leading one, where a lone star crosses dots.
 func parseLabel(s string, first bool) (label, error) {
+	if isASCII(s) {
+		// Others are left to UTS 46, which doesn't lower all of them alike: to
+		// it "ẞ" is "ss", and no "ß".
+		s = strings.ToLower(s)
+	}
 	switch {
 	case s == "**", s == "*" && first:
 		return label{kind: labelDeep}, nil
