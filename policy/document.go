@@ -10,6 +10,10 @@ import (
 // MaxRules is the largest number of rules in one document (NP-2).
 const MaxRules = 200
 
+// MaxSize is the size of the largest document in bytes. It leaves room for
+// MaxRules of the longest globs in the longest spelling.
+const MaxSize = 1 << 20
+
 // Action is what a rule does with a host that it matches. The zero value
 // denies.
 type Action uint8
@@ -89,6 +93,9 @@ func (d Document) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON is [Parse] for JSON alone; null sets the zero value, which
 // denies. On an error, an *[Error], d is left as it was.
 func (d *Document) UnmarshalJSON(data []byte) error {
+	if err := checkSize(data); err != nil {
+		return err
+	}
 	root, err := readJSON(data)
 	if err != nil {
 		return err
@@ -117,13 +124,16 @@ func (e *Error) Error() string {
 }
 
 // Parse reads a policy document in JSON or YAML. It refuses unknown and
-// duplicate keys, wrong types, more than [MaxRules] rules and globs that can't
-// be compiled; the error is an *[Error]. A document that is just null is the
+// duplicate keys, wrong types, more than [MaxRules] rules or [MaxSize] bytes and
+// globs that can't be compiled; the error is an *[Error]. A document that is just null is the
 // zero Document; empty data is an error, because a file that was cut short
 // must not pass for a policy.
 func Parse(data []byte) (Document, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return Document{}, emptyError()
+	}
+	if err := checkSize(data); err != nil {
+		return Document{}, err
 	}
 	read := readYAML
 	if json.Valid(data) {
@@ -134,6 +144,13 @@ func Parse(data []byte) (Document, error) {
 		return Document{}, err
 	}
 	return decode(root)
+}
+
+func checkSize(data []byte) error {
+	if len(data) > MaxSize {
+		return &Error{Msg: fmt.Sprintf("expected at most %d bytes, found %d", MaxSize, len(data))}
+	}
+	return nil
 }
 
 func emptyError() error {

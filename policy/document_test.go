@@ -140,6 +140,10 @@ func TestParseRefuses(t *testing.T) {
 		{strings.Repeat("[", 100) + strings.Repeat("]", 100), strings.Repeat("[0]", 33), `levels of nesting`},
 		{strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), strings.TrimPrefix(strings.Repeat(".a", 33), "."), `levels of nesting`},
 		{manyKeys(1000), ``, `expected at most 16 members`},
+		{`{"x":[` + strings.Repeat("1,", 1000) + `1]}`, `x`, `expected at most 800 items`},
+		{`{x: [` + strings.Repeat("1,", 1000) + `1]}`, `x`, `expected at most 800 items`},
+		{`{"version":"v1","rules":[` + strings.Repeat("1,", policy.MaxSize/2) + `1]}`, ``, `expected at most 1048576 bytes`},
+		{`{version: v1, rules: [` + strings.Repeat("1,", policy.MaxSize/2) + `1]}`, ``, `expected at most 1048576 bytes`},
 	}
 	for _, c := range cases {
 		doc, err := policy.Parse([]byte(c.in))
@@ -180,6 +184,29 @@ func manyKeys(n int) string {
 type spec struct {
 	ID            string          `json:"id"`
 	NetworkPolicy policy.Document `json:"network_policy"`
+}
+
+// What is read costs many times its size, before its shape can be judged.
+func TestUnmarshalRefusesGiants(t *testing.T) {
+	t.Parallel()
+	giant := `{"version":"v1","rules":[` + strings.Repeat("1,", policy.MaxSize/2) + `1]}`
+	var doc policy.Document
+	var e *policy.Error
+	if err := json.Unmarshal([]byte(giant), &doc); !errors.As(err, &e) || !strings.Contains(e.Msg, "expected at most 1048576 bytes") {
+		t.Errorf("error %.200v", err)
+	}
+}
+
+// The largest document that rules and globs permit, in its longest spelling.
+func TestParseTakesTheLargest(t *testing.T) {
+	t.Parallel()
+	label := strings.Repeat(`\ud835\udc1a`, 62) // an "a" in bold
+	glob := strings.Join([]string{label, label, label, label}, ".")
+	one := `{"match":{"host_glob":"` + glob + `"},"action":{"type":"allow"}}`
+	doc, err := policy.Parse([]byte(rules(repeat(one, policy.MaxRules)...)))
+	if err != nil || len(doc.Rules) != policy.MaxRules {
+		t.Errorf("%d rules, %.300v", len(doc.Rules), err)
+	}
 }
 
 // Ledger: NP-9

@@ -85,7 +85,9 @@ func jsonArray(d *json.Decoder, path string, depth int) (node, error) {
 		if err != nil {
 			return node{}, err
 		}
-		n.items = append(n.items, value)
+		if err := n.push(path, value); err != nil {
+			return node{}, err
+		}
 	}
 	_, err := d.Token()
 	return n, err

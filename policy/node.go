@@ -32,11 +32,13 @@ type member struct {
 	value node
 }
 
-// Bounds on what is read before its shape is checked. A document needs five
-// levels and two members per object.
+// Bounds on what is read before its shape is checked, for a value takes far
+// more memory than its text. A document needs five levels, two members per
+// object and MaxRules items.
 const (
 	maxDepth   = 32
 	maxMembers = 16
+	maxItems   = 4 * MaxRules
 )
 
 func tooDeep(path string) error {
@@ -54,6 +56,15 @@ func (n *node) add(path, key string, value node) error {
 		return &Error{Path: path, Msg: fmt.Sprintf("expected at most %d members", maxMembers)}
 	}
 	n.members = append(n.members, member{key, value})
+	return nil
+}
+
+// push appends an item.
+func (n *node) push(path string, value node) error {
+	if len(n.items) == maxItems {
+		return &Error{Path: path, Msg: fmt.Sprintf("expected at most %d items", maxItems)}
+	}
+	n.items = append(n.items, value)
 	return nil
 }
 

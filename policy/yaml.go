@@ -64,7 +64,9 @@ func yamlSequence(y *yaml.Node, path string, depth int) (node, error) {
 		if err != nil {
 			return node{}, err
 		}
-		n.items = append(n.items, value)
+		if err := n.push(path, value); err != nil {
+			return node{}, err
+		}
 	}
 	return n, nil
 }
