@@ -122,6 +122,11 @@ var unicodeNames = idna.New(
 
 func canonicalName(s string) (string, error) {
 	if !isASCII(s) {
+		// Mapping costs milliseconds where a hostile name is as long as a
+		// header may be. No character takes more than four bytes.
+		if len(s) > 4*MaxHostLen {
+			return "", fmt.Errorf("it is longer than %d characters", MaxHostLen)
+		}
 		mapped, err := unicodeNames.ToASCII(s)
 		if err != nil {
 			return "", errors.New("it is not a valid internationalised name")

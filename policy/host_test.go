@@ -83,6 +83,7 @@ func TestCanonicalHostRefuses(t *testing.T) {
 		"127.0.0.1.", "a.1", "a.0x1f", "0x", "a.0x", "１２７.0.0.1", "127。0。0。1", "①",
 		"-a.test", "a-.test", "a.-", "xn--.test", "xn--abc-.test", "xn--a.test", "xn--zzzzzzzzzzzz.test", "xn--u-ccb.test",
 		"a\u200db.test", "\u00ad.test", "1א.com", "℀.test", "a\xff.test", "a%.ü",
+		"a" + strings.Repeat("\u00ad", 1000) + ".test", // soft hyphens, which vanish
 	}
 	for _, in := range cases {
 		h, err := policy.CanonicalHost(in)
