@@ -239,3 +239,5 @@ func (b *bed) hostPort(host string, port uint16) guard.HostPort {
 	b.must(err)
 	return guard.HostPort{Host: h, Port: port}
 }
+
+func mustAddrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }

@@ -31,8 +31,8 @@ const (
 )
 
 // flow is what is known of one connection, or of the tunnel in it: whose it is
-// and where it leads. One goroutine sets it up; once requests are served it
-// doesn't change.
+// and where it leads. It belongs to one goroutine until its host is settled;
+// after that it doesn't change.
 type flow struct {
 	front    *front
 	boundary string // id, proven by the listener or by proxy credentials
@@ -40,8 +40,8 @@ type flow struct {
 	scheme   string // of the requests inside; empty while unknown
 
 	// host is the authority of everything on the flow: the CONNECT host, or in
-	// transparent mode the SNI or the first Host. Zero while unknown, and always
-	// for absolute-form requests to the proxy, each of which has its own.
+	// transparent mode the SNI or the first Host. Zero while unknown; each
+	// absolute-form request to the proxy has a flow of its own.
 	host policy.Host
 	port uint16
 	// synthetic is the name behind the address that a transparent connection
@@ -78,6 +78,14 @@ func (f *flow) authority(r *http.Request) (policy.Host, uint16, *refusal.Refusal
 		return host, port, &refusal.Refusal{Code: refusal.BadHost, Detail: "request names no host"}
 	}
 	return host, port, nil
+}
+
+// settle makes the first request's authority that of all that follow on a
+// connection without one, so that a pipelined request can't slip away.
+func (f *flow) settle(host policy.Host, port uint16) {
+	if f.host.IsZero() {
+		f.host, f.port = host, port
+	}
 }
 
 // defaultPort is what a name without a port means: the port of the connection

@@ -48,6 +48,16 @@ func (g *Gate) admit(c *crossing, host policy.Host, port uint16) *refusal.Refusa
 	return nil
 }
 
+// decide is the policy's word on a name, without a crossing. A boundary that
+// isn't there denies.
+func (g *Gate) decide(boundaryID string, host policy.Host) policy.Decision {
+	b := g.table.Get(boundaryID)
+	if b == nil {
+		return policy.Decision{Rule: policy.DefaultRule, Reason: policy.ReasonDenied}
+	}
+	return b.Policy.Decide(host)
+}
+
 func (g *Gate) portDenied(port uint16) bool { return slices.Contains(g.denied, port) }
 
 // still reports whether a crossing under way would be admitted by b, which is
@@ -61,6 +71,7 @@ func (g *Gate) still(c *crossing, b *boundary.Boundary) bool {
 func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Request, *refusal.Refusal) {
 	host, port, refused := c.flow.authority(r)
 	if refused == nil {
+		c.flow.settle(host, port)
 		refused = g.admit(c, host, port)
 	}
 	if refused == nil {

@@ -100,19 +100,23 @@ func (e *Edge) awaitEither(ctx context.Context, f *flow, conn *wire.Conn) kind {
 	return kindGone
 }
 
+// longAgo, as a deadline, wakes whoever waits on a connection.
+var longAgo = time.Unix(1, 0)
+
 // clientFirst waits for either side and returns kindSilent if the upstream was
 // first, or what the client turned out to speak.
 func (e *Edge) clientFirst(conn, up *wire.Conn) kind {
 	spoke := make(chan bool, 1)
 	go func() {
 		_, err := up.Peek(1)
+		_ = conn.SetReadDeadline(longAgo) // wakes sniff
 		spoke <- err == nil
-		_ = conn.SetReadDeadline(time.Unix(1, 0)) // wakes sniff
 	}()
 	k := sniff(conn, e.opts.Timeouts.Idle, e.opts.Timeouts.Header)
-	_ = up.SetReadDeadline(time.Unix(1, 0)) // ends Peek
+	_ = up.SetReadDeadline(longAgo) // ends Peek
 	first := <-spoke
 	_ = up.SetReadDeadline(time.Time{})
+	_ = conn.SetReadDeadline(time.Time{})
 	if k == kindSilent && !first {
 		return kindGone
 	}

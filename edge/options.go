@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/guard"
+	"github.com/sallyport/sallyport/edge/names"
 	"github.com/sallyport/sallyport/inject"
 )
 
@@ -23,6 +24,9 @@ type Options struct {
 	Audit     audit.Sink       // receives one record per crossing
 	Dialer    *guard.Dialer    // makes every connection that leaves
 
+	// Names holds the synthetic addresses that DNS gives out; nil means a Pool
+	// of the Edge's own.
+	Names *names.Pool
 	// Log receives what operators should know; nil discards it.
 	Log *slog.Logger
 	// Roots verify upstream certificates; nil means the system's.
@@ -75,6 +79,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Names == nil {
+		o.Names = &names.Pool{}
 	}
 	if o.DeniedPorts == nil {
 		o.DeniedPorts = []uint16{smtpPort}

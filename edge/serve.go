@@ -29,10 +29,12 @@ func (e *Edge) ServeProxy(ctx context.Context, ln net.Listener, boundaryID strin
 
 // ServeTransparent serves redirected connections of the boundary named
 // boundaryID on ln, whose connections have the original destination as their
-// local address. It is otherwise like ServeProxy.
+// local address; those to port 53 are DNS over TCP. It is otherwise like
+// ServeProxy.
 func (e *Edge) ServeTransparent(ctx context.Context, ln net.Listener, boundaryID string) error {
+	dns := e.resolver(boundaryID)
 	return e.serve(ctx, ln, func(ctx context.Context, f *front, conn net.Conn) {
-		e.transparentConn(ctx, f, conn, boundaryID)
+		e.transparentConn(ctx, f, conn, boundaryID, dns)
 	})
 }
 

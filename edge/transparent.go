@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/sallyport/sallyport/edge/audit"
+	"github.com/sallyport/sallyport/edge/names"
 	"github.com/sallyport/sallyport/edge/refusal"
 	"github.com/sallyport/sallyport/edge/wire"
 )
@@ -14,16 +15,20 @@ import (
 // the sandbox meant to go: only the port counts, and the name behind a
 // synthetic address. Where the packets would have gone is never dialled; the
 // edge resolves the name by itself (ledger ED-8).
-func (e *Edge) transparentConn(ctx context.Context, f *front, conn net.Conn, boundaryID string) {
+func (e *Edge) transparentConn(ctx context.Context, f *front, conn net.Conn, boundaryID string, dns *names.Server) {
 	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
 	if err != nil {
 		e.opts.Log.ErrorContext(ctx, "original destination is unreadable", "error", err)
 		return
 	}
-	fl := &flow{
-		front: f, boundary: boundaryID, mode: audit.ModeTransparent,
-		port: local.Port(),
+	if local.Port() == portDNS {
+		if err := dns.ServeTCPConn(ctx, conn); err != nil {
+			e.opts.Log.DebugContext(ctx, "DNS connection failed", "error", err)
+		}
+		return
 	}
+	fl := &flow{front: f, boundary: boundaryID, mode: audit.ModeTransparent, port: local.Port()}
+	fl.synthetic, _ = e.opts.Names.Lookup(boundaryID, local.Addr().Unmap())
 	if e.gate.portDenied(fl.port) {
 		e.refuseFlow(ctx, fl, protocolOpaque, &refusal.Refusal{
 			Code: refusal.PortDenied, Host: fl.named(local.Addr()), Detail: "connection to " + local.String(),

@@ -28,6 +28,19 @@ func Linger(c net.Conn) {
 	_, _ = io.CopyN(io.Discard, c, lingerBytes) // whatever it ends with, we close
 }
 
+// abort ends a connection so that what was written can't be taken for a whole
+// response that ends with the connection: no close_notify, and a reset.
+func abort(c net.Conn) {
+	defer c.Close()
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+		defer c.Close() // before the TLS layer says good-bye
+	}
+	if l, ok := c.(interface{ SetLinger(int) error }); ok {
+		_ = l.SetLinger(0) // without it the client sees an ordinary end
+	}
+}
+
 // halfClosed reports whether a read error may be a client that only stopped
 // sending.
 func (w *watch) halfClosed(err error) bool {

@@ -38,6 +38,14 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
+// SetLinger is [net.TCPConn.SetLinger] where there is TCP below.
+func (c *Conn) SetLinger(sec int) error {
+	if l, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
+		return l.SetLinger(sec)
+	}
+	return nil
+}
+
 // Hijack hands the connection over as a *[Conn] without deadlines. The second
 // result reads from the same Conn, so whichever a caller uses, no byte that
 // came early (a ClientHello sent along with CONNECT) is lost.

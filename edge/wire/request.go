@@ -104,10 +104,8 @@ func (k *conn) call(w *response, r *http.Request) (completed bool) {
 // another request.
 func (k *conn) complete(w *response, completed bool) bool {
 	bodyRead := w.body == nil || w.body.finish()
-	if !completed {
-		return false
-	}
-	if err := w.finish(); err != nil {
+	if !completed || w.finish() != nil {
+		abort(k.nc)
 		return false
 	}
 	if w.closing || !bodyRead {

@@ -288,6 +288,12 @@ func TestAbortedResponse(t *testing.T) {
 		fmt.Fprint(w, "abc")
 		panic(http.ErrAbortHandler)
 	})
+	// To HTTP/1.0 the body ends with the connection.
+	k := dial(t, addr)
+	k.send("GET / HTTP/1.0\r\n\r\n")
+	if body, err := io.ReadAll(k.br); err == nil {
+		t.Errorf("%q looks complete", body)
+	}
 	for _, path := range []string{"/chunked", "/short"} {
 		resp, err := http.Get("http://" + addr + path)
 		if err != nil {
