@@ -190,8 +190,8 @@ func TestFullDiskIsBackPressureAndNothingIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{full: true}
 		l := audit.New(d)
-		const n = 20_000 // some 2.5 times what may be pending
-		detail := strings.Repeat("x", 400)
+		const n = 9_000 // more than what may be pending
+		detail := strings.Repeat("x", 500)
 		finished := make(chan struct{})
 		go func() {
 			defer close(finished)

@@ -88,10 +88,8 @@ func (s *Server) ServeTCPConn(ctx context.Context, conn net.Conn) error {
 
 // ended returns nil for the ways in which a connection may end.
 func ended(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil, errors.Is(err, io.EOF):
-		return nil
-	default:
+	if ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("serve DNS over TCP: %w", err)
 	}
+	return nil
 }
