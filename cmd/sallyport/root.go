@@ -23,6 +23,7 @@ func newRoot() *cobra.Command {
 		newPolicyCommand(),
 		newSecretCommand(),
 	)
+	root.SetHelpCommand(newHelpCommand())
 	prepare(root)
 	return root
 }

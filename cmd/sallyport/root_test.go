@@ -42,6 +42,10 @@ func TestRunUsage(t *testing.T) {
 		{[]string{"policy", "check", "--nope"}, exitUsage, "unknown flag: --nope"},
 		{[]string{"policy", "check"}, exitUsage, "Run 'sallyport policy check --help'"},
 		{[]string{"policy", "check", "-o", "xml", "-"}, exitUsage, "want text or json"},
+		{[]string{"help", "nope"}, exitUsage, `unknown command "nope"`},
+		{[]string{"help", "policy", "nope"}, exitUsage, `unknown command "policy nope"`},
+		{[]string{"help"}, exitDone, ""},
+		{[]string{"help", "policy", "test"}, exitDone, ""},
 		{[]string{"--help"}, exitDone, ""},
 		{[]string{"policy", "--help"}, exitDone, ""},
 	}
