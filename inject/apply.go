@@ -3,6 +3,7 @@ package inject
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/sallyport/sallyport/policy"
 )
@@ -49,6 +50,9 @@ func (s *Set) Apply(ctx context.Context, r *http.Request, dest Destination, from
 	if len(bindings) == 0 {
 		return Injection{}, nil
 	}
+	if echoes(r.Method) {
+		return Injection{}, &RequestError{bindings[0].header, "would be sent back by the method of the request"}
+	}
 	if err := checkSingular(r.Header, bindings); err != nil {
 		return Injection{}, err
 	}
@@ -63,8 +67,15 @@ func (s *Set) bindingsOf(dest Destination) []*bound {
 	return s.at[endpoint{dest.Host, dest.Port}]
 }
 
+// echoes reports whether a server answers a method with the request's own
+// headers. Case counts in methods, but not to every server.
+func echoes(method string) bool {
+	return strings.EqualFold(method, http.MethodTrace) || strings.EqualFold(method, "TRACK")
+}
+
 // checkSingular refuses a bound header, and Authorization on any bound host,
-// that is there more than once: which one the origin heeds is anyone's guess.
+// that is there more than once, be it by another spelling: which one the origin
+// heeds is anyone's guess.
 // What ModeSet overwrites may be there as often as it likes.
 func checkSingular(h http.Header, bindings []*bound) error {
 	authorization := len(h[defaultHeader]) > 1
@@ -72,7 +83,7 @@ func checkSingular(h http.Header, bindings []*bound) error {
 		switch {
 		case b.mode == ModeSet && b.header == defaultHeader:
 			authorization = false
-		case b.mode != ModeSet && len(h[b.header]) > 1:
+		case b.mode != ModeSet && occurrences(h, b.header) > 1:
 			return &RequestError{b.header, "sent more than once to a host that a secret is bound to"}
 		}
 	}
@@ -109,6 +120,7 @@ func inject(ctx context.Context, r *http.Request, bindings []*bound, from *Resol
 		r.Header = make(http.Header)
 	}
 	for i, w := range written.Injected {
+		removeAliases(r.Header, w.Header)
 		r.Header[w.Header] = []string{values[i]}
 	}
 	return written, nil

@@ -227,6 +227,8 @@ func TestRepeatedHeaderIsRefusedOnABoundHost(t *testing.T) {
 		{"in another spelling", "api.example.com", http.Header{"Authorization": {"own"}, "authorization": {ph["API_TOKEN"]}}, true},
 		{"where another header is bound", "keyed.example.com", http.Header{"Authorization": {"own", "own"}}, true},
 		{"bound header twice", "keyed.example.com", http.Header{"X-Api-Key": {"own", ph["KEY"]}}, true},
+		{"bound header with an underscore", "keyed.example.com", http.Header{"X_api_key": {"own"}, "X-Api-Key": {ph["KEY"]}}, true},
+		{"an underscore alone", "keyed.example.com", http.Header{"X_api_key": {"own"}}, false},
 		{"other header twice", "api.example.com", http.Header{"Accept": {"a", "b"}}, false},
 		{"unbound host", "other.example.com", http.Header{"Authorization": {"own", "own"}}, false},
 	}
@@ -274,5 +276,47 @@ func TestGrowthIsBounded(t *testing.T) {
 	r = request("https://api.example.com/", "Authorization", "Bearer "+s.Env()["API_TOKEN"])
 	if _, err := s.Apply(t.Context(), r, https(t, "api.example.com"), from); err != nil {
 		t.Errorf("the largest secret: %v", err)
+	}
+}
+
+// TRACE exists to send a request's headers back (RFC 9110 §9.3.8).
+func TestEchoingMethodsCarryNoSecret(t *testing.T) {
+	t.Parallel()
+	set := inject.Binding{Env: "FORCED", Host: "set.example.com", Mode: inject.ModeSet, Secret: "memory:token"}
+	s := compile(t, good(), set)
+	from := holding(t, map[string]string{"token": plain})
+	for _, dest := range []string{"api.example.com", "set.example.com"} {
+		for _, method := range []string{"TRACE", "trace", "Track", "TRACK"} {
+			r := request("https://" + dest + "/")
+			r.Method = method
+			r.Header.Set("Authorization", "Bearer "+s.Env()["API_TOKEN"])
+			if dest == "set.example.com" {
+				r.Header.Del("Authorization")
+			}
+			before := r.Header.Clone()
+			_, err := s.Apply(t.Context(), r, https(t, dest), from)
+			var refused *inject.RequestError
+			if !errors.As(err, &refused) {
+				t.Errorf("%s %s: error %v, want a *RequestError", method, dest, err)
+			}
+			if diff := cmp.Diff(before, r.Header); diff != "" {
+				t.Errorf("%s %s: headers (-want +got):\n%s", method, dest, diff)
+			}
+		}
+	}
+}
+
+// Servers that hand headers on as variables (RFC 3875 §4.1.18) can't tell a
+// hyphen from an underscore.
+func TestSetOverwritesEverySpelling(t *testing.T) {
+	t.Parallel()
+	s := compile(t, inject.Binding{Env: "KEY", Host: "api.example.com", Header: "X-Api-Key", Mode: inject.ModeSet, Secret: "memory:token"})
+	r := request("https://api.example.com/", "X-Api-Key", "own", "X_Api_Key", "own", "x-API_key", "own", "X_api", "kept")
+	if _, err := s.Apply(t.Context(), r, https(t, "api.example.com"), holding(t, map[string]string{"token": plain})); err != nil {
+		t.Fatal(err)
+	}
+	want := http.Header{"X-Api-Key": {plain}, "X_api": {"kept"}}
+	if diff := cmp.Diff(want, r.Header); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
 	}
 }

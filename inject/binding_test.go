@@ -288,3 +288,12 @@ func TestBindsExactly(t *testing.T) {
 		t.Error("Env shares its map")
 	}
 }
+
+func TestHeadersThatServersConfuseAreOne(t *testing.T) {
+	t.Parallel()
+	first, second := good(), good()
+	first.Header, second.Header, second.Env = "X-Api-Key", "x_api_key", "SECOND"
+	if _, err := inject.Compile("box-1", []inject.Binding{first, second}, testKey); err == nil {
+		t.Error("X-Api-Key and X_api_key are bound beside each other")
+	}
+}

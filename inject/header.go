@@ -62,3 +62,44 @@ func canonicalizeKeys(h http.Header) {
 		}
 	}
 }
+
+// isAlias reports whether key is another spelling of name, a canonical header,
+// to servers that hand headers on as variables: they turn hyphens into
+// underscores (RFC 3875 §4.1.18).
+func isAlias(key, name string) bool {
+	if len(key) != len(name) || key == name {
+		return false
+	}
+	for i := range len(key) {
+		a, b := key[i], name[i]
+		if a == '_' {
+			a = '-'
+		}
+		if b == '_' {
+			b = '-'
+		}
+		if a != b && (a|0x20 != b|0x20 || a|0x20 < 'a' || a|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// occurrences counts the values of a header under all its spellings.
+func occurrences(h http.Header, name string) int {
+	n := len(h[name])
+	for key, values := range h {
+		if isAlias(key, name) {
+			n += len(values)
+		}
+	}
+	return n
+}
+
+func removeAliases(h http.Header, name string) {
+	for key := range h {
+		if isAlias(key, name) {
+			delete(h, key)
+		}
+	}
+}

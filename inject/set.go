@@ -37,7 +37,7 @@ func Compile(id string, bindings []Binding, key Key) (*Set, error) {
 			return nil, atIndex(i, err)
 		}
 		for _, other := range s.at[b.at] {
-			if other.header == b.header {
+			if other.header == b.header || isAlias(other.header, b.header) {
 				return nil, atIndex(i, &BindingError{"header",
 					fmt.Sprintf("%s of %s:%d is already bound to %s", b.header, b.at.host, b.at.port, other.env)})
 			}
