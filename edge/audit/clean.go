@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sallyport/sallyport/inject"
 )
 
 // Most bytes kept of one field. A longer one ends in "…".
@@ -42,7 +44,26 @@ func (r Record) cleaned() Record {
 	r.Severity = clean(r.Severity, maxShort)
 	r.Address = clean(r.Address, maxShort)
 	r.Labels = cleanLabels(r.Labels)
+	r.Injected = cleanInjected(r.Injected)
 	return r
+}
+
+// cleanInjected bounds how many there are too, though a boundary has no more
+// bindings. It leaves the caller's slice alone.
+func cleanInjected(all []inject.Injected) []inject.Injected {
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]inject.Injected, 0, min(len(all), inject.MaxBindings))
+	for _, in := range all[:cap(out)] {
+		out = append(out, inject.Injected{
+			Env:     clean(in.Env, maxHost),
+			Secret:  clean(in.Secret, maxText),
+			Header:  clean(in.Header, maxHost),
+			Version: clean(in.Version, maxHost),
+		})
+	}
+	return out
 }
 
 func cleanLabels(labels map[string]string) map[string]string {

@@ -3,12 +3,14 @@ package audit_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sallyport/sallyport/edge/audit"
+	"github.com/sallyport/sallyport/inject"
 )
 
 func TestPath(t *testing.T) {
@@ -42,6 +44,24 @@ func lineOf(t *testing.T, r audit.Record) []byte {
 		t.Fatal(err)
 	}
 	return d.got.Bytes()
+}
+
+// A secret's reference is up to 4 KiB of whatever a source takes for a name.
+func TestInjectedIsHarmlessAndBounded(t *testing.T) {
+	t.Parallel()
+	in := inject.Injected{Env: "A", Secret: "file:/a\u202e" + strings.Repeat("b", 5000), Header: "X-A", Version: "\u00851"}
+	r := audit.Record{Injected: slices.Repeat([]inject.Injected{in}, 1000)}
+	line := lineOf(t, r)
+	if len(line) > 64<<10 || bytes.ContainsAny(line, "\u202e\u0085") {
+		t.Errorf("%d bytes: %.200q", len(line), line)
+	}
+	if r.Injected[0] != in {
+		t.Error("the caller's record has changed")
+	}
+	line = lineOf(t, audit.Record{Injected: []inject.Injected{{Env: "A", Secret: "store:a", Header: "X-A", Version: "7"}}})
+	if !bytes.Contains(line, []byte(`"injected":[{"env":"A","secret":"store:a","header":"X-A","version":"7"}]`)) {
+		t.Errorf("got %s", line)
+	}
 }
 
 // FuzzRecord holds that a record is one bounded line of printable text which
