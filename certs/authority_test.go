@@ -156,6 +156,34 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	}
 }
 
+// Whoever can write to the directory can put an authority there whose key is
+// known to others.
+func TestOpenRefusesADirectoryThatEveryoneMayWrite(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []os.FileMode{0o777, 0o777 | os.ModeSticky} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := certs.Open(dir); err == nil || !strings.Contains(err.Error(), "everyone may write") {
+			t.Errorf("%v, none there: %v", mode, err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+			t.Errorf("%v: left %v, %v", mode, left, err)
+		}
+		planted := t.TempDir()
+		if _, err := certs.Open(planted); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(planted, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := certs.Open(planted); err == nil || !strings.Contains(err.Error(), "everyone may write") {
+			t.Errorf("%v, one there: %v", mode, err)
+		}
+	}
+}
+
 func chmod(name string, mode os.FileMode) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {

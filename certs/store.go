@@ -30,6 +30,9 @@ const maxFile = 64 << 10
 // crash or a second process never leaves half an authority. An authority that
 // is there but can't be used is an error that says what to do, never replaced.
 func Open(dir string) (*Authority, error) {
+	if err := checkDir(dir); err != nil {
+		return nil, fmt.Errorf("open CA: %w", err)
+	}
 	path := filepath.Join(dir, authorityDir)
 	a, err := load(path)
 	if !errors.Is(err, errAbsent) {
@@ -39,6 +42,20 @@ func Open(dir string) (*Authority, error) {
 		return nil, fmt.Errorf("create CA in %s: %w", path, err)
 	}
 	return load(path)
+}
+
+// checkDir refuses a directory in which anybody could put an authority of his
+// own, sticky or not. One that is missing will be made.
+func checkDir(dir string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Perm()&0o002 != 0:
+		return fmt.Errorf("everyone may write to %s: use a directory of the edge's own, or run chmod o-w %s", dir, dir)
+	}
+	return nil
 }
 
 var errAbsent = errors.New("no authority")

@@ -107,9 +107,28 @@ func (t *Trust) Write() error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return fmt.Errorf("write trust: %w", err)
 		}
-		if err := os.WriteFile(name, data, 0o644); err != nil {
+		if err := replaceFile(name, data); err != nil {
 			return fmt.Errorf("write trust: %w", err)
 		}
+	}
+	return nil
+}
+
+// replaceFile puts a file of mode 0644 at name in one step: a client that reads
+// at this moment finds all roots, the old or the new, and a link at name leads
+// nowhere.
+func replaceFile(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".trust-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

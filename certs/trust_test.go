@@ -103,6 +103,58 @@ func TestTwoAuthoritiesOfOneName(t *testing.T) {
 	}
 }
 
+// A sandbox may read the files while they are written again, and a link that
+// somebody left at a path must not lead elsewhere.
+func TestWriteReplacesFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root := newAuthority(t).CertificatePEM()
+	trust, err := certs.NewTrust(dir, newAuthority(t).CertificatePEM(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("keep me"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bundle := filepath.Join(dir, "bundle.pem")
+	if err := os.Symlink(victim, bundle); err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "keep me" {
+		t.Errorf("what the link led to is %.20q, %v", b, err)
+	}
+	reader, err := os.Open(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := trust.Write(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.Stat(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened, err := reader.Stat(); err != nil || os.SameFile(opened, again) {
+		t.Errorf("the file was written in place: %v", err)
+	}
+	if again.Mode() != 0o644 {
+		t.Errorf("mode %v", again.Mode())
+	}
+	for name, want := range trust.Files() {
+		if got, err := os.ReadFile(name); err != nil || string(got) != string(want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
 func TestSystemRoots(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "roots.pem")
 	root := newAuthority(t).CertificatePEM()
