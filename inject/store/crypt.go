@@ -65,6 +65,9 @@ func (s *Store) decrypt(name string, v version, encrypted []byte) ([]byte, error
 // identity reads the key. Its absence is fs.ErrNotExist; errors are not yet
 // those of package secret.
 func (s *Store) identity() (*age.X25519Identity, error) {
+	if info, err := os.Stat(s.state); err == nil && info.Mode().Perm()&0o002 != 0 {
+		return nil, fmt.Errorf("everyone may write to %s, and so may have put the key there", s.state)
+	}
 	f, err := os.Open(s.key)
 	if err != nil {
 		return nil, fmt.Errorf("open key: %w", err)

@@ -64,7 +64,11 @@ func (s *Store) makeDir(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !os.IsExist(err) {
 		return classify(err)
 	}
-	if err := s.own(path); err != nil {
+	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return classify(err)
+	}
+	if err := errors.Join(s.own(dir), dir.Close()); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
@@ -79,10 +83,7 @@ func (s *Store) writeDurably(path string, content []byte) error {
 		return classify(err)
 	}
 	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = s.own(f.Name())
-	}
+	err = errors.Join(err, s.own(f), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -93,8 +94,9 @@ func (s *Store) writeDurably(path string, content []byte) error {
 }
 
 // own gives a new file the owner of the state directory, so that root's CLI
-// can fill the store of an edge that runs as another user.
-func (s *Store) own(path string) error {
+// can fill the store of an edge that runs as another user. It goes by
+// descriptor: that user may put a link to a file of root's at any path.
+func (s *Store) own(f *os.File) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -103,7 +105,7 @@ func (s *Store) own(path string) error {
 		return classify(err)
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		if err := os.Lchown(path, int(stat.Uid), int(stat.Gid)); err != nil {
+		if err := f.Chown(int(stat.Uid), int(stat.Gid)); err != nil {
 			return classify(err)
 		}
 	}

@@ -209,6 +209,26 @@ func TestKeyTrouble(t *testing.T) {
 	}
 }
 
+// Whoever can write to the state directory can put a key there that he knows.
+func TestStateThatEveryoneMayWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := store.New(dir)
+	must(t, os.Chmod(dir, 0o777|os.ModeSticky))
+	if _, err := s.Put(t.Context(), "a", []byte(canary)); err == nil || !strings.Contains(err.Error(), "everyone may write") {
+		t.Errorf("Put into an empty store: %v", err)
+	}
+	must(t, os.Chmod(dir, 0o700))
+	put(t, s, "a", canary)
+	must(t, os.Chmod(dir, 0o777|os.ModeSticky))
+	if _, err := s.Put(t.Context(), "a", []byte(canary)); err == nil || !strings.Contains(err.Error(), "everyone may write") {
+		t.Errorf("Put: %v", err)
+	}
+	if _, err := s.Read(t.Context(), "a"); !errors.Is(err, secret.ErrUnavailable) || !strings.Contains(err.Error(), "everyone may write") {
+		t.Errorf("Read: %v", err)
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
