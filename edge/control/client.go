@@ -157,6 +157,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any, fds
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			if err := checkDir(c.path); err != nil {
+				return nil, err
+			}
 			conn, err := new(net.Dialer).DialContext(ctx, "unix", c.path)
 			if err != nil {
 				return nil, err

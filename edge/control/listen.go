@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,9 @@ import (
 // socket that a dead edge left behind, and refuses to take the place of one
 // that still answers or of anything that isn't a socket.
 func Listen(path string) (*net.UnixListener, error) {
+	if err := checkDir(path); err != nil {
+		return nil, fmt.Errorf("listen on control socket: %w", err)
+	}
 	if err := clearStale(path); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
@@ -28,6 +32,20 @@ func Listen(path string) (*net.UnixListener, error) {
 		return nil, fmt.Errorf("restrict control socket: %w", err)
 	}
 	return ln, nil
+}
+
+// checkDir refuses a socket in a directory that everyone may write to, sticky or
+// not: another user could serve one of that name before the edge does.
+func checkDir(path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("everyone may write to %s: put the socket into a directory of the edge's own", dir)
+	}
+	return nil
 }
 
 func clearStale(path string) error {

@@ -106,6 +106,29 @@ func TestListenRefusesToTakeOver(t *testing.T) {
 	}
 }
 
+// In such a directory another user could serve a socket of that name first, and
+// be sent secrets and listeners.
+func TestDirectoryThatEveryoneMayWrite(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	if err := os.Chmod(filepath.Dir(f.path), 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SetSecret(t.Context(), "token", []byte("value")); err == nil || !strings.Contains(err.Error(), "everyone may write") {
+		t.Errorf("the client talks to a socket in it: %v", err)
+	}
+	if len(f.secrets.Versions()) != 0 {
+		t.Error("a secret was sent")
+	}
+	ln, err := control.Listen(filepath.Join(filepath.Dir(f.path), "other"))
+	if err == nil {
+		ln.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "everyone may write") {
+		t.Errorf("Listen: %v", err)
+	}
+}
+
 func TestListenReplacesStaleSocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
