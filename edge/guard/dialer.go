@@ -67,7 +67,7 @@ func SystemLookup(ctx context.Context, name string) ([]netip.Addr, error) {
 }
 
 // DialContext connects to host at port over TCP. It resolves the name once and
-// tries the addresses that survive, staggered, until one answers. The error is
+// tries the first addresses that survive, staggered, until one answers. The error is
 // a *[DeniedError] if none may be dialled; else it is of the look-up or of the
 // attempts, and [IsTimeout] tells a time-out from the rest.
 func (d *Dialer) DialContext(ctx context.Context, host policy.Host, port uint16) (net.Conn, error) {

@@ -97,6 +97,34 @@ func TestLiteralsNeedAPin(t *testing.T) {
 	c.Close()
 }
 
+// A name can have thousands of addresses: one request must not become a
+// connection attempt to each.
+func TestAttemptsAreBounded(t *testing.T) {
+	t.Parallel()
+	at, accepted := listen(t, "127.0.0.1:0")
+	var addrs []string
+	for i := range 100 {
+		addrs = append(addrs, netip.AddrFrom4([4]byte{127, 1, 1, byte(i + 1)}).String())
+	}
+	d := &guard.Dialer{AllowCIDRs: prefixes("127.0.0.0/8"), Lookup: fixed(append(addrs, "127.0.0.1")...)}
+	if c, err := d.DialContext(t.Context(), host(t, "many.test"), at.Port()); err == nil {
+		c.Close()
+		t.Error("the 101st address was dialled")
+	}
+	if accepted() != 0 {
+		t.Error("connected")
+	}
+	d.Lookup = fixed(append(addrs[:10], "127.0.0.1")...)
+	c, err := d.DialContext(t.Context(), host(t, "some.test"), at.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	d.Lookup = fixed(append(addrs, "169.254.169.254")...)
+	_, err = d.DialContext(t.Context(), host(t, "many.test"), at.Port())
+	denied(t, err, guard.Metadata)
+}
+
 func TestPinIsExact(t *testing.T) {
 	t.Parallel()
 	at, _ := listen(t, "127.0.0.1:0")

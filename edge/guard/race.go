@@ -12,10 +12,15 @@ import (
 // (RFC 8305 §5).
 const stagger = 250 * time.Millisecond
 
+// maxTargets bounds how many addresses one request is tried at. Whoever owns a
+// name can list thousands, of other people's machines.
+const maxTargets = 16
+
 // race dials the targets in turn, the next one when the last has failed or has
 // kept us waiting, and returns the first connection. The others are given up.
 func race(ctx context.Context, targets []netip.AddrPort, dial func(context.Context, netip.AddrPort) (net.Conn, error)) (net.Conn, error) {
 	targets = interleave(targets)
+	targets = targets[:min(len(targets), maxTargets)]
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {
