@@ -57,8 +57,7 @@ func New(c Config) *Server {
 func (s *Server) Answer(msg []byte) []byte {
 	start := time.Now()
 	var req dns.Msg
-	err := req.Unpack(msg)
-	const headerLen = 12
+	err := unpack(&req, msg)
 	if len(msg) < headerLen || req.Response {
 		return nil
 	}

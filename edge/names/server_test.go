@@ -1,7 +1,9 @@
 package names_test
 
 import (
+	"encoding/binary"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -316,5 +318,30 @@ func BenchmarkAnswer(b *testing.B) {
 				s.Answer(msg)
 			}
 		})
+	}
+}
+
+// A message of the largest size with a compressed name in each of its records
+// takes thousands of times as long to read as a query does.
+func TestOnlyQueriesAreRead(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newServer(allows)
+	good, err := query("allowed.test.", dns.TypeA).Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := []byte{0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0} // ". 0 IN A" without an address
+	cases := map[string][]byte{
+		"an answer":         append(slices.Clone(good), root...),
+		"an authority":      append(slices.Clone(good), root...),
+		"three additionals": append(slices.Clone(good), slices.Repeat(root, 3)...),
+		"longer than 4096":  append(slices.Clone(good), make([]byte, 4096)...),
+	}
+	cases["an answer"][7], cases["an authority"][9], cases["three additionals"][11] = 1, 1, 3
+	for name, msg := range cases {
+		var m dns.Msg
+		if err := m.Unpack(s.Answer(msg)); err != nil || m.Rcode != dns.RcodeFormatError || m.Id != binary.BigEndian.Uint16(good) || len(m.Question) != 0 {
+			t.Errorf("%s: %v, %v", name, &m, err)
+		}
 	}
 }
