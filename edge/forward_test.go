@@ -307,7 +307,6 @@ func TestCodingsArePassedOn(t *testing.T) {
 func TestIdleUpstreamClosed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	var conns []net.Conn
 	var posts atomic.Int32
 	ln := b.listen()
 	b.pin("www.allowed.test", 80, ln)
@@ -319,7 +318,6 @@ func TestIdleUpstreamClosed(t *testing.T) {
 		}),
 		ConnState: func(c net.Conn, s http.ConnState) {
 			if s == http.StateIdle {
-				conns = append(conns, c)
 				c.Close()
 			}
 		},

@@ -77,7 +77,7 @@ func (e *Edge) dialOpaque(ctx context.Context, c *crossing) (*wire.Conn, *refusa
 func (e *Edge) awaitEither(ctx context.Context, f *flow, conn *wire.Conn) kind {
 	t := e.opts.Timeouts
 	probe, pctx := e.begin(ctx, f, protocolOpaque)
-	defer probe.cancel(nil) // a probe is no crossing
+	defer probe.cancel(nil) // what follows has crossings of its own
 	if e.admitOpaque(probe) != nil {
 		k := sniff(conn, t.Handshake, t.Header)
 		if k == kindSilent {
@@ -93,11 +93,17 @@ func (e *Edge) awaitEither(ctx context.Context, f *flow, conn *wire.Conn) kind {
 		return kindGone
 	}
 	defer up.Close()
-	if k := e.clientFirst(conn, up); k != kindSilent {
-		return k
+	k := e.clientFirst(conn, up)
+	switch k {
+	case kindSilent:
+		e.opaque(ctx, f, conn, up)
+		return kindGone
+	case kindGone: // nothing will follow, but a connection was made
+		probe.dialled(up.RemoteAddr().String())
+		probe.finish(nil)
+	case kindTLS, kindHTTP, kindOpaque:
 	}
-	e.opaque(ctx, f, conn, up)
-	return kindGone
+	return k
 }
 
 // longAgo, as a deadline, wakes whoever waits on a connection.
@@ -106,19 +112,27 @@ var longAgo = time.Unix(1, 0)
 // clientFirst waits for either side and returns kindSilent if the upstream was
 // first, or what the client turned out to speak.
 func (e *Edge) clientFirst(conn, up *wire.Conn) kind {
+	t := e.opts.Timeouts
+	// Before the goroutine starts, or this would undo its waking us.
+	if conn.SetReadDeadline(time.Now().Add(t.Idle)) != nil {
+		return kindGone
+	}
 	spoke := make(chan bool, 1)
 	go func() {
 		_, err := up.Peek(1)
-		_ = conn.SetReadDeadline(longAgo) // wakes sniff
+		_ = conn.SetReadDeadline(longAgo) // wakes the Peek below
 		spoke <- err == nil
 	}()
-	k := sniff(conn, e.opts.Timeouts.Idle, e.opts.Timeouts.Header)
-	_ = up.SetReadDeadline(longAgo) // ends Peek
-	first := <-spoke
-	_ = up.SetReadDeadline(time.Time{})
-	_ = conn.SetReadDeadline(time.Time{})
-	if k == kindSilent && !first {
-		return kindGone
+	_, err := conn.Peek(1)
+	_ = up.SetReadDeadline(longAgo) // wakes the Peek above
+	upFirst := <-spoke
+	forever(up)
+	forever(conn)
+	switch {
+	case err == nil:
+		return sniffRest(conn, t.Header)
+	case upFirst:
+		return gone(err)
 	}
-	return k
+	return kindGone
 }

@@ -57,6 +57,8 @@ func (e *Edge) serve(ctx context.Context, ln net.Listener, handle func(context.C
 		case err == nil:
 			delay = 0
 			f.wg.Go(func() {
+				stop := context.AfterFunc(ctx, func() { conn.Close() })
+				defer stop()
 				defer conn.Close()
 				handle(ctx, f, conn)
 			})

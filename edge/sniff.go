@@ -29,16 +29,27 @@ const (
 // the first one as long as first, for those that complete a method as long as
 // rest.
 func sniff(c *wire.Conn, first, rest time.Duration) kind {
-	defer func() { _ = c.SetReadDeadline(time.Time{}) }() // a dead connection shows at the next read
+	defer forever(c)
 	if c.SetReadDeadline(time.Now().Add(first)) != nil {
 		return kindGone
 	}
 	if _, err := c.Peek(1); err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return kindSilent
-		}
-		return kindGone
+		return gone(err)
 	}
+	return sniffRest(c, rest)
+}
+
+// gone tells a client that hasn't sent anything yet from one that has left.
+func gone(err error) kind {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return kindSilent
+	}
+	return kindGone
+}
+
+// sniffRest is sniff once the first byte is there.
+func sniffRest(c *wire.Conn, rest time.Duration) kind {
+	defer forever(c)
 	if c.SetReadDeadline(time.Now().Add(rest)) != nil {
 		return kindGone
 	}
@@ -54,6 +65,10 @@ func sniff(c *wire.Conn, first, rest time.Duration) kind {
 	}
 	return kindOpaque
 }
+
+// forever takes a read deadline off. On a dead connection it fails, and so will
+// the next read.
+func forever(c *wire.Conn) { _ = c.SetReadDeadline(time.Time{}) }
 
 // classify tells protocols apart. HTTP begins with a method, a space and the
 // first byte of a target; "PING" to Redis and "SSH-2.0" are neither.

@@ -32,6 +32,10 @@ const (
 	// unanswered before the body is sent anyway (RFC 9110 §10.1.1).
 	continueTime = time.Second
 	sessions     = 1024 // TLS sessions kept for resumption
+	// pingAfter and pingTime find out that an HTTP/2 connection is dead, which
+	// would otherwise swallow requests until their time-out.
+	pingAfter = 30 * time.Second
+	pingTime  = 15 * time.Second
 	// maxResponseHead bounds what an origin can make us hold; net/http's own
 	// limit is 10 MiB.
 	maxResponseHead = 256 << 10
@@ -66,6 +70,7 @@ func (u *upstream) transport(base *tls.Config, protocols ...string) *http.Transp
 		DisableCompression: true,
 
 		MaxResponseHeaderBytes: maxResponseHead,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTime},
 		ResponseHeaderTimeout:  u.timeouts.ResponseHeader,
 		ExpectContinueTimeout:  continueTime,
 		MaxIdleConns:           idleInAll,
