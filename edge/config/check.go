@@ -10,11 +10,13 @@ import (
 	"github.com/sallyport/sallyport/edge/strict"
 )
 
-// checker turns a document into a Config. dir is the directory that relative
+// checker turns a Document into a Config. dir is the directory that relative
 // paths are relative to.
 type checker struct{ dir string }
 
-func (d document) check(dir string) (*Config, error) {
+// Check checks every value of d and what it names. Relative paths are relative
+// to dir, which is absolute. The error is a *[strict.Error].
+func (d Document) Check(dir string) (*Config, error) {
 	c := checker{dir}
 	if d.State == "" {
 		return nil, at("state", "expected a directory")
@@ -64,7 +66,7 @@ func (c checker) audit(p, state string) string {
 	}
 }
 
-func (c checker) listen(d listenDocument) (Listen, error) {
+func (c checker) listen(d DocumentListen) (Listen, error) {
 	if d.Proxy == "" && d.Control == "" {
 		return Listen{}, at("listen", "expected proxy, control or both")
 	}

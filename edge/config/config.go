@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sallyport/sallyport/edge/boundary"
+	"github.com/sallyport/sallyport/edge/guard"
 	"github.com/sallyport/sallyport/edge/strict"
 )
 
@@ -33,8 +34,16 @@ type Config struct {
 	Listen   Listen
 	Upstream Upstream
 	Timeouts Timeouts
-	// Boundaries are the static ones, already checked with Compile.
-	Boundaries []boundary.Spec
+	// Boundaries are the static ones, by distinct ids.
+	Boundaries []Static
+}
+
+// Static is a boundary of the configuration, already checked with
+// boundary.Compile.
+type Static struct {
+	boundary.Spec
+	// TokenFile is the file that Spec.TokenSHA256 is of; empty for none.
+	TokenFile string
 }
 
 // Listen says where the edge listens. Empty means not at all.
@@ -47,8 +56,8 @@ type Listen struct {
 type Upstream struct {
 	// AllowCIDRs may be dialled although the guard would refuse them.
 	AllowCIDRs []netip.Prefix
-	// Resolve pins canonical "host:port" to an address; it isn't looked up.
-	Resolve map[string]netip.AddrPort
+	// Resolve pins destinations to an address; it isn't looked up.
+	Resolve map[guard.HostPort]netip.AddrPort
 	// ExtraRoots are PEM files of CAs trusted besides the system's.
 	ExtraRoots []string
 	// DeniedPorts can't be reached on any host. The default is 25; an empty
@@ -82,11 +91,11 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	var d document
+	var d Document
 	if err := strict.YAML(data, &d); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	c, err := d.check(filepath.Dir(abs))
+	c, err := d.Check(filepath.Dir(abs))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -4,15 +4,16 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/config"
+	"github.com/sallyport/sallyport/edge/guard"
+	"github.com/sallyport/sallyport/policy"
 )
 
 // directory returns a directory with the given files in it, by name.
@@ -68,15 +69,17 @@ func TestLoad(t *testing.T) {
 	if c.User == nil || *c.User != (config.User{UID: 1234, GID: 5678}) {
 		t.Errorf("user: %+v", c.User)
 	}
+	host, err := policy.CanonicalHost("name.test")
+	if err != nil {
+		t.Fatal(err)
+	}
 	wantUpstream := config.Upstream{
 		AllowCIDRs:  []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
-		Resolve:     map[string]netip.AddrPort{"name.test:443": netip.MustParseAddrPort("127.0.0.1:8443")},
+		Resolve:     map[guard.HostPort]netip.AddrPort{{Host: host, Port: 443}: netip.MustParseAddrPort("127.0.0.1:8443")},
 		DeniedPorts: []uint16{25, 22},
 	}
-	equal := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
-	equalPorts := cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })
-	if d := cmp.Diff(wantUpstream, c.Upstream, equal, equalPorts); d != "" {
-		t.Errorf("upstream: %s", d)
+	if !reflect.DeepEqual(c.Upstream, wantUpstream) {
+		t.Errorf("upstream: %+v", c.Upstream)
 	}
 	if c.Timeouts != (config.Timeouts{Dial: 3 * time.Second}) {
 		t.Errorf("timeouts: %+v", c.Timeouts)
@@ -133,6 +136,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"network with host bits", ok + "upstream: {allow_cidrs: [10.0.0.1/8]}", "upstream.allow_cidrs[0]: expected a network"},
 		{"pin without a port", ok + `upstream: {resolve: {name.test: "127.0.0.1:1"}}`, `upstream.resolve."name.test": expected a key`},
 		{"pin to a name", ok + `upstream: {resolve: {"a.test:443": "b.test:443"}}`, `upstream.resolve."a.test:443": expected an address and port`},
+		{"pin to metadata", ok + `upstream: {resolve: {"a.test:80": "169.254.169.254:80"}}`, `upstream.resolve."a.test:80": the metadata service`},
 		{"pinned twice", ok + `upstream: {resolve: {"a.test:443": "127.0.0.1:1", "A.test.:443": "127.0.0.1:2"}}`, "pinned twice"},
 		{"missing roots", ok + "upstream: {extra_roots: [nowhere.pem]}", "upstream.extra_roots[0]: open "},
 		{"roots that aren't", ok + "upstream: {extra_roots: [edge.yaml]}", "upstream.extra_roots[0]: expected PEM certificates"},

@@ -2,33 +2,37 @@ package config
 
 import "encoding/json"
 
-// document is the file as it is written.
-type document struct {
+// Document is the file as it is written, for whoever writes one: encoded as
+// JSON it is what [Load] reads.
+type Document struct {
 	State      string             `json:"state"`
 	Audit      string             `json:"audit,omitempty"`
 	User       string             `json:"user,omitempty"`
-	Listen     listenDocument     `json:"listen"`
-	Upstream   upstreamDocument   `json:"upstream"`
-	Timeouts   timeoutsDocument   `json:"timeouts"`
-	Boundaries []boundaryDocument `json:"boundaries,omitempty"`
+	Listen     DocumentListen     `json:"listen"`
+	Upstream   DocumentUpstream   `json:"upstream"`
+	Timeouts   DocumentTimeouts   `json:"timeouts"`
+	Boundaries []DocumentBoundary `json:"boundaries,omitempty"`
 }
 
-type listenDocument struct {
+// DocumentListen is the key "listen".
+type DocumentListen struct {
 	Proxy   string `json:"proxy,omitempty"`
 	Control string `json:"control,omitempty"`
 }
 
-type upstreamDocument struct {
-	AllowCIDRs []string          `json:"allow_cidrs,omitempty"`
-	Resolve    map[string]string `json:"resolve,omitempty"`
-	ExtraRoots []string          `json:"extra_roots,omitempty"`
-	// Pointers, so that what isn't written differs from an empty list and false.
-	DeniedPorts   *[]uint16 `json:"denied_ports,omitempty"`
-	OpaqueConnect *bool     `json:"opaque_connect,omitempty"`
+// DocumentUpstream is the key "upstream". Pointers tell what isn't written
+// from an empty list and from false.
+type DocumentUpstream struct {
+	AllowCIDRs    []string          `json:"allow_cidrs,omitempty"`
+	Resolve       map[string]string `json:"resolve,omitempty"`
+	ExtraRoots    []string          `json:"extra_roots,omitempty"`
+	DeniedPorts   *[]uint16         `json:"denied_ports,omitempty"`
+	OpaqueConnect *bool             `json:"opaque_connect,omitempty"`
 }
 
-// timeoutsDocument has durations as time.ParseDuration reads them.
-type timeoutsDocument struct {
+// DocumentTimeouts is the key "timeouts", durations as time.ParseDuration
+// reads them.
+type DocumentTimeouts struct {
 	Header         string `json:"header,omitempty"`
 	Handshake      string `json:"handshake,omitempty"`
 	Dial           string `json:"dial,omitempty"`
@@ -36,7 +40,8 @@ type timeoutsDocument struct {
 	Idle           string `json:"idle,omitempty"`
 }
 
-type boundaryDocument struct {
+// DocumentBoundary is one of the key "boundaries".
+type DocumentBoundary struct {
 	ID            string            `json:"id"`
 	TokenFile     string            `json:"token_file,omitempty"`
 	NetworkPolicy json.RawMessage   `json:"network_policy,omitempty"` // of policy.Parse

@@ -16,9 +16,9 @@ import (
 const minToken = 16
 
 // boundaries checks the static boundaries.
-func (c checker) boundaries(ds []boundaryDocument) ([]boundary.Spec, error) {
+func (c checker) boundaries(ds []DocumentBoundary) ([]Static, error) {
 	seen := map[string]bool{}
-	specs := make([]boundary.Spec, 0, len(ds))
+	all := make([]Static, 0, len(ds))
 	for i, d := range ds {
 		path := index("boundaries", i)
 		spec, err := c.boundary(path, d)
@@ -29,12 +29,12 @@ func (c checker) boundaries(ds []boundaryDocument) ([]boundary.Spec, error) {
 			return nil, at(path+".id", "%s is used twice", spec.ID)
 		}
 		seen[spec.ID] = true
-		specs = append(specs, spec)
+		all = append(all, Static{Spec: spec, TokenFile: c.path(d.TokenFile)})
 	}
-	return specs, nil
+	return all, nil
 }
 
-func (c checker) boundary(path string, d boundaryDocument) (boundary.Spec, error) {
+func (c checker) boundary(path string, d DocumentBoundary) (boundary.Spec, error) {
 	spec := boundary.Spec{ID: d.ID, Labels: d.Labels}
 	var err error
 	if len(d.NetworkPolicy) > 0 {
@@ -94,21 +94,30 @@ func (c checker) locate(bindings []inject.Binding) {
 	}
 }
 
-// readToken returns the digest of the token in file, without the line end
-// that editors add.
+// readToken returns the digest of the token in file.
 func readToken(file string) (string, error) {
-	data, err := readFile(file)
+	token, err := ReadToken(file)
 	if err != nil {
 		return "", err
 	}
+	return boundary.TokenDigest(token), nil
+}
+
+// ReadToken returns the token in file, without the line end that editors add.
+// It refuses one that is short, or has anything but printable ASCII in it.
+func ReadToken(file string) ([]byte, error) {
+	data, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
 	token := bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("\n")), []byte("\r"))
 	if len(token) < minToken {
-		return "", fmt.Errorf("expected at least %d bytes in %s", minToken, file)
+		return nil, fmt.Errorf("expected at least %d bytes in %s", minToken, file)
 	}
 	for _, c := range token {
 		if c <= ' ' || c > '~' {
-			return "", fmt.Errorf("expected printable ASCII without spaces in %s", file)
+			return nil, fmt.Errorf("expected printable ASCII without spaces in %s", file)
 		}
 	}
-	return boundary.TokenDigest(token), nil
+	return token, nil
 }

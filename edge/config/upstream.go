@@ -4,18 +4,18 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"strconv"
 	"time"
 
+	"github.com/sallyport/sallyport/edge/guard"
 	"github.com/sallyport/sallyport/policy"
 )
 
 // smtpPort is denied by default (decision 4).
 const smtpPort = 25
 
-func (c checker) upstream(d upstreamDocument) (Upstream, error) {
+func (c checker) upstream(d DocumentUpstream) (Upstream, error) {
 	u := Upstream{DeniedPorts: []uint16{smtpPort}, OpaqueConnect: true}
 	if d.DeniedPorts != nil {
 		u.DeniedPorts = *d.DeniedPorts
@@ -44,32 +44,35 @@ func (c checker) upstream(d upstreamDocument) (Upstream, error) {
 	return u, nil
 }
 
-func parsePins(entries map[string]string) (map[string]netip.AddrPort, error) {
-	pins := make(map[string]netip.AddrPort, len(entries))
+func parsePins(entries map[string]string) (map[guard.HostPort]netip.AddrPort, error) {
+	pins := make(map[guard.HostPort]netip.AddrPort, len(entries))
 	for key, value := range entries {
-		name, addr, err := parsePin(key, value)
-		if _, twice := pins[name]; err == nil && twice {
+		dest, addr, err := parsePin(key, value)
+		if _, twice := pins[dest]; err == nil && twice {
 			err = errors.New("pinned twice")
 		}
 		if err != nil {
 			return nil, at("upstream.resolve."+strconv.Quote(key), "%v", err)
 		}
-		pins[name] = addr
+		pins[dest] = addr
 	}
 	return pins, nil
 }
 
 // parsePin reads one entry of upstream.resolve.
-func parsePin(key, value string) (string, netip.AddrPort, error) {
+func parsePin(key, value string) (guard.HostPort, netip.AddrPort, error) {
 	host, port, err := policy.CanonicalAuthority(key, 0)
 	if err != nil {
-		return "", netip.AddrPort{}, fmt.Errorf(`expected a key such as "name.test:443": %w`, err)
+		return guard.HostPort{}, netip.AddrPort{}, fmt.Errorf(`expected a key such as "name.test:443": %w`, err)
 	}
 	addr, err := netip.ParseAddrPort(value)
-	if err != nil || addr.Port() == 0 {
-		return "", netip.AddrPort{}, errors.New(`expected an address and port, such as "127.0.0.1:8443"`)
+	switch {
+	case err != nil || addr.Port() == 0:
+		return guard.HostPort{}, netip.AddrPort{}, errors.New(`expected an address and port, such as "127.0.0.1:8443"`)
+	case guard.Classify(addr.Addr()) == guard.Metadata:
+		return guard.HostPort{}, netip.AddrPort{}, errors.New("the metadata service of a cloud can't be reached")
 	}
-	return net.JoinHostPort(host.String(), strconv.Itoa(int(port))), addr, nil
+	return guard.HostPort{Host: host, Port: port}, addr, nil
 }
 
 func checkRoots(file string) error {
@@ -83,7 +86,7 @@ func checkRoots(file string) error {
 	return nil
 }
 
-func parseTimeouts(d timeoutsDocument) (Timeouts, error) {
+func parseTimeouts(d DocumentTimeouts) (Timeouts, error) {
 	var t Timeouts
 	for _, one := range []struct {
 		key, value string
