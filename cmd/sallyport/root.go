@@ -21,6 +21,7 @@ func newRoot() *cobra.Command {
 	}
 	root.AddCommand(
 		newPolicyCommand(),
+		newRunCommand(),
 		newSecretCommand(),
 	)
 	root.SetHelpCommand(newHelpCommand())
