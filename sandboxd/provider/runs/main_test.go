@@ -17,7 +17,13 @@ import (
 // initProgram is the init, built for the tests.
 var initProgram string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(ownerEnv); dir != "" {
+		own(dir)
+		return
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "runs-test-")
@@ -40,14 +46,22 @@ const testTimeout = time.Minute
 
 func newProvider(t testing.TB) *runs.Provider {
 	t.Helper()
+	p, _ := providerIn(t)
+	return p
+}
+
+// providerIn returns a provider and its state directory.
+func providerIn(t testing.TB) (*runs.Provider, string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes namespaces")
 	}
-	p, err := runs.New(runs.Config{StateDir: t.TempDir(), Init: initProgram})
+	dir := t.TempDir()
+	p, err := runs.New(runs.Config{StateDir: dir, Init: initProgram})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return p, dir
 }
 
 var lastID int

@@ -59,7 +59,7 @@ func (n *Network) Close() error {
 	}
 	var kept []error
 	for _, err := range errs {
-		if err != nil && !errors.Is(err, os.ErrClosed) {
+		if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrClosed) {
 			kept = append(kept, err)
 		}
 	}

@@ -16,6 +16,13 @@ func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if unix.Gettid() == unix.Getpid() {
+			// All but the main thread, which Go (1.26) would keep as it is, and
+			// which is what /proc/self shows. Hold it while another does it.
+			defer runtime.UnlockOSThread()
+			done <- onThread(f)
+			return
+		}
 		done <- f()
 	}()
 	return <-done

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -32,6 +33,11 @@ func run() int {
 		// Only a user namespace is wanted: keep it until standard input ends.
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		return 0
+	}
+	// The provider may itself have inherited descriptors that aren't
+	// close-on-exec. A directory of the host among them would be a way out.
+	if unix.CloseRange(controlFD+1, math.MaxUint32, 0) != nil {
+		return 1
 	}
 	unix.CloseOnExec(controlFD)
 	unix.Umask(0o022)
