@@ -113,7 +113,7 @@ func (p *Process) onStarted(files []*os.File) bool {
 
 func (p *Process) onRefused(m wire.Message) bool {
 	if p.running || (m.Value != 126 && m.Value != 127) {
-		p.onLost()
+		p.onLost("the init broke the protocol")
 		return false
 	}
 	p.exit = Exit{Code: int(m.Value), Reason: printable(m.Text)}
@@ -125,7 +125,7 @@ func (p *Process) onRefused(m wire.Message) bool {
 func (p *Process) onExited(status uint32) bool {
 	ws := syscall.WaitStatus(status)
 	if !p.running || (!ws.Exited() && !ws.Signaled()) {
-		p.onLost()
+		p.onLost("the init broke the protocol")
 		return false
 	}
 	p.exit = Exit{Code: ws.ExitStatus(), Duration: time.Since(p.since)}
@@ -141,12 +141,15 @@ func (p *Process) onExited(status uint32) bool {
 
 // onLost ends a command whose end nobody will report. If the memory limit took
 // the init itself, that is the answer.
-func (p *Process) onLost() {
+func (p *Process) onLost(why string) {
 	p.exit.Duration = time.Since(p.since)
 	if p.sandbox.cgroup.outOfMemory() > p.outOfMemory {
 		p.exit.Code, p.exit.Signal, p.exit.OOM = 128+int(unix.SIGKILL), unix.SIGKILL, true
 	} else {
 		p.err = ErrLost
+		if why != "" {
+			p.err = fmt.Errorf("%w: %s", ErrLost, why)
+		}
 	}
 	if !p.running {
 		close(p.begun)

@@ -80,7 +80,7 @@ func (sb *Sandbox) abandon() {
 	sb.processes = nil
 	sb.processesMu.Unlock()
 	for _, p := range rest {
-		p.onLost()
+		p.onLost(sb.stderr.String())
 	}
 }
 
@@ -135,19 +135,17 @@ func printable(s string) string {
 	}, s))
 }
 
-// tail keeps the end of what is written to it.
-type tail struct{ b []byte }
+// lastWords keep the beginning of what an init writes to its standard error,
+// which is only that it crashed.
+type lastWords struct{ b []byte }
 
-const tailSize = 4096
+const lastWordsSize = 4096
 
 // Write implements io.Writer.
-func (t *tail) Write(b []byte) (int, error) {
-	t.b = append(t.b, b...)
-	if len(t.b) > tailSize {
-		t.b = append(t.b[:0], t.b[len(t.b)-tailSize:]...)
-	}
+func (l *lastWords) Write(b []byte) (int, error) {
+	l.b = append(l.b, b[:min(len(b), lastWordsSize-len(l.b))]...)
 	return len(b), nil
 }
 
 // String returns what was kept. Nothing may be written any more.
-func (t *tail) String() string { return string(t.b) }
+func (l *lastWords) String() string { return printable(string(l.b)) }

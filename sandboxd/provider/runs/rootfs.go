@@ -87,10 +87,10 @@ func (b *builder) layer(image string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open image: %w", err)
 	}
-	if !st.IsDir() {
-		return "", fmt.Errorf("open image %s: not a directory", image)
+	if st.IsDir() {
+		return image, nil
 	}
-	return image, nil
+	return b.provider.imageDir(image)
 }
 
 func (b *builder) addRoot(r *rootfs, layer string) error {

@@ -26,7 +26,7 @@ type Sandbox struct {
 	cgroup      *cgroup
 	init        *exec.Cmd
 	conn        *net.UnixConn
-	stderr      tail
+	stderr      lastWords // complete when done is closed
 
 	ready chan wire.Message // the answer to the set-up
 	done  chan struct{}     // closed when the init has ended and been waited for

@@ -185,7 +185,7 @@ func (sb *Sandbox) setUp(ctx context.Context, root *rootfs, s Spec) error {
 		}
 		return fmt.Errorf("init: %s", printable(m.Text))
 	case <-sb.Done():
-		return fmt.Errorf("init ended: %s", printable(sb.stderr.String()))
+		return fmt.Errorf("init ended: %s", sb.stderr.String())
 	case <-ctx.Done():
 		return ctx.Err()
 	}

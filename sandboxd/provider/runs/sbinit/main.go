@@ -1,3 +1,9 @@
+// The runtime must keep no descriptor open for itself, because run closes all
+// that it didn't ask for: since Go 1.25 it keeps those of its CPU limit.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Command sbinit is process 1 of a sandbox. The provider starts it in fresh
 // namespaces with one end of a socket pair as descriptor 3. It makes the
 // sandbox's root its own, gives up what a sandbox must not have, says that it
