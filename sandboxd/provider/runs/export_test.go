@@ -4,6 +4,7 @@ package runs
 var (
 	FilterProgram    = filterProgram
 	ParseHierarchies = parseHierarchies
+	Unpack           = unpack
 )
 
 // Places returns where the hierarchies are mounted.
