@@ -75,7 +75,7 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 	}
 	if h.control != nil {
 		d.control = control.NewServer(control.Options{
-			Table: table, Key: key, Fronts: fronts{e}, Secrets: pushed,
+			Table: table, Key: key, Fronts: e, Secrets: pushed,
 			CA: string(h.authority.CertificatePEM()), Log: log, Problem: d.problem,
 		})
 	}

@@ -21,6 +21,8 @@ func newRoot() *cobra.Command {
 	}
 	root.AddCommand(
 		newPolicyCommand(),
+		newBoundaryCommand(),
+		newCertsCommand(),
 		newRunCommand(),
 		newSecretCommand(),
 	)

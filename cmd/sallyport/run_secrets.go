@@ -45,7 +45,12 @@ type runSecrets struct {
 func (f *secretFlags) parse() (*runSecrets, error) {
 	s := &runSecrets{refs: map[string]secret.Ref{}}
 	for _, text := range f.bindings {
-		b, err := parseBinding(text)
+		name, destination, found := strings.Cut(text, "@")
+		if !found {
+			// Not quoted: it may be the secret itself.
+			return nil, usageErrorf("--secret: expected NAME@HOST[:PORT][/HEADER], such as API_TOKEN@api.example.com")
+		}
+		b, err := parseBinding(name, destination)
 		if err == nil {
 			// One at a time, so that a mistake is told by its flag.
 			_, err = inject.Compile("run", append(s.bindings, b), inject.Key{})
@@ -78,14 +83,10 @@ func (f *secretFlags) parse() (*runSecrets, error) {
 	return s, nil
 }
 
-// parseBinding reads NAME@HOST[:PORT][/HEADER]. The edge finds the value in
-// its memory under the same name.
-func parseBinding(text string) (inject.Binding, error) {
-	name, rest, found := strings.Cut(text, "@")
-	if !found {
-		return inject.Binding{}, errors.New("expected NAME@HOST[:PORT][/HEADER], such as API_TOKEN@api.example.com")
-	}
-	authority, header, found := strings.Cut(rest, "/")
+// parseBinding reads HOST[:PORT][/HEADER]. The edge finds the value in its
+// memory under the name of the variable.
+func parseBinding(name, destination string) (inject.Binding, error) {
+	authority, header, found := strings.Cut(destination, "/")
 	if found && header == "" {
 		return inject.Binding{}, errors.New("expected a header after the slash")
 	}
