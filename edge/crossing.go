@@ -87,15 +87,17 @@ func (c *crossing) refuse(r *refusal.Refusal) *refusal.Refusal {
 	return r
 }
 
+// hangUp notes a refusal that nobody is told: the connection just closes.
+func (c *crossing) hangUp(r *refusal.Refusal) {
+	_ = c.refuse(r)
+	c.rec.Status = 0
+}
+
 // isFault reports whether a code says that something failed upstream, not that
 // the crossing was denied.
 func isFault(code refusal.Code) bool {
-	switch code {
-	case refusal.UpstreamDialError, refusal.UpstreamTLSError, refusal.UpstreamTimeout,
-		refusal.UpstreamProtocol:
-		return true
-	}
-	return false
+	return code == refusal.UpstreamDialError || code == refusal.UpstreamTLSError ||
+		code == refusal.UpstreamTimeout || code == refusal.UpstreamProtocol
 }
 
 // dialled notes the address that a connection leads to.

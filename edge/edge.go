@@ -5,8 +5,6 @@ import (
 	"net/http"
 
 	"github.com/elazarl/goproxy"
-	"golang.org/x/net/http2"
-
 	"github.com/sallyport/sallyport/edge/wire"
 )
 
@@ -17,7 +15,6 @@ type Edge struct {
 	gate     *Gate
 	upstream *upstream
 	tls      *tls.Config
-	h2       *http2.Server
 	proxy    *goproxy.ProxyHttpServer
 }
 
@@ -31,7 +28,6 @@ func New(o Options) (*Edge, error) {
 	}
 	e := &Edge{opts: o, gate: newGate(o), upstream: newUpstream(o)}
 	e.tls = e.newTLSConfig()
-	e.h2 = newHTTP2Server(o.Timeouts)
 	e.proxy = e.newProxy()
 	return e, nil
 }

@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-
-	"golang.org/x/net/http2"
 )
 
 const (
@@ -17,30 +15,13 @@ const (
 	maxHead       = 64 << 10
 )
 
-// newHTTP2Server returns the settings towards HTTP/2 clients: everything that
-// a client can make us hold is bounded.
-func newHTTP2Server(t Timeouts) *http2.Server {
-	return &http2.Server{
-		MaxConcurrentStreams:         h2Streams,
-		MaxUploadBufferPerStream:     h2StreamBytes,
-		MaxUploadBufferPerConnection: h2ConnBytes,
-		IdleTimeout:                  t.Idle,
-		WriteByteTimeout:             t.Idle,
-	}
-}
-
-// serveHTTP2 serves the streams of an HTTP/2 connection. Each is a request of
-// its own and passes the gate by itself. It returns once all handlers have.
+// serveHTTP2 serves the streams of a TLS connection on which HTTP/2 was agreed.
+// Each is a request of its own and passes the gate by itself; everything that a
+// client can make us hold is bounded. It returns once all handlers have.
 func (e *Edge) serveHTTP2(ctx context.Context, f *flow, conn net.Conn) {
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
 	streams := &streams{}
-	e.h2.ServeConn(conn, &http2.ServeConnOpts{
-		Context: ctx,
-		BaseConfig: &http.Server{
-			MaxHeaderBytes: maxHead,
-			ErrorLog:       slog.NewLogLogger(e.opts.Log.Handler(), slog.LevelDebug),
-		},
+	ln := &oneConn{conn: conn, closed: make(chan struct{})}
+	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !streams.enter() {
 				return
@@ -48,12 +29,58 @@ func (e *Edge) serveHTTP2(ctx context.Context, f *flow, conn net.Conn) {
 			defer streams.leave()
 			e.serveRequest(f, w, r)
 		}),
-	})
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnState:         ln.state,
+		ReadHeaderTimeout: e.opts.Timeouts.Header,
+		IdleTimeout:       e.opts.Timeouts.Idle,
+		MaxHeaderBytes:    maxHead,
+		ErrorLog:          slog.NewLogLogger(e.opts.Log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          h2Streams,
+			MaxReceiveBufferPerStream:     h2StreamBytes,
+			MaxReceiveBufferPerConnection: h2ConnBytes,
+			SendPingTimeout:               pingAfter,
+			PingTimeout:                   pingTime,
+			WriteByteTimeout:              e.opts.Timeouts.Idle,
+		},
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	_ = srv.Serve(ln) // always ends with the listener's net.ErrClosed
 	streams.close()
 }
 
-// streams counts handlers. ServeConn returns while some are still running, or
-// haven't even begun, which a WaitGroup can't express.
+// oneConn is a listener that has one connection to accept and closes with it.
+// net/http has no other way to serve a connection that is there already;
+// x/net/http2 has, but its server is deprecated.
+type oneConn struct {
+	conn     net.Conn
+	accepted bool
+	closing  sync.Once
+	closed   chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if !l.accepted {
+		l.accepted = true
+		return l.conn, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+// Close does nothing: Serve closes its listener only once Accept has failed.
+func (l *oneConn) Close() error   { return nil }
+func (l *oneConn) Addr() net.Addr { return l.conn.LocalAddr() }
+
+func (l *oneConn) state(_ net.Conn, s http.ConnState) {
+	if s == http.StateClosed {
+		l.closing.Do(func() { close(l.closed) })
+	}
+}
+
+// streams counts handlers. Serving a connection ends while some are still
+// running, or haven't even begun, which a WaitGroup can't express.
 type streams struct {
 	mu     sync.Mutex
 	n      int

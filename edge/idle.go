@@ -41,7 +41,7 @@ func (c *idleConn) arm() error {
 	if now.UnixNano()-last < int64(c.idle/16) || !c.armed.CompareAndSwap(last, now.UnixNano()) {
 		return nil
 	}
-	return c.Conn.SetDeadline(now.Add(c.idle))
+	return c.SetDeadline(now.Add(c.idle))
 }
 
 var errNoHalfClose = errors.New("connection can't be half-closed")

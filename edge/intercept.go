@@ -36,10 +36,11 @@ func (e *Edge) newTLSConfig() *tls.Config {
 			if !ok {
 				return nil, errForeignConn
 			}
-			if conn.refused = conn.flow.acceptSNI(hello.ServerName); conn.refused != nil {
-				return none, nil
+			conn.refused = conn.flow.acceptSNI(hello.ServerName)
+			if conn.refused == nil {
+				return nil, nil // the configuration stays
 			}
-			return nil, nil
+			return none, nil
 		},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			conn, ok := hello.Conn.(*helloConn)

@@ -179,7 +179,7 @@ func TestAuthorityOfStreams(t *testing.T) {
 		{"same, and host", []hpack.HeaderField{{Name: ":authority", Value: "www.allowed.test"}, {Name: "host", Value: "www.allowed.test"}}, "200"},
 		{"host only", []hpack.HeaderField{{Name: "host", Value: "www.allowed.test"}}, "200"},
 		{"other", []hpack.HeaderField{{Name: ":authority", Value: "bound.allowed.test"}}, "421"},
-		{"host differs", []hpack.HeaderField{{Name: ":authority", Value: "www.allowed.test"}, {Name: "host", Value: "bound.allowed.test"}}, "PROTOCOL_ERROR"},
+		{"host differs", []hpack.HeaderField{{Name: ":authority", Value: "www.allowed.test"}, {Name: "host", Value: "bound.allowed.test"}}, "421"},
 		{"other host only", []hpack.HeaderField{{Name: "host", Value: "bound.allowed.test"}}, "421"},
 	}
 	for _, c := range cases {

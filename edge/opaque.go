@@ -52,8 +52,7 @@ func (e *Edge) opaque(ctx context.Context, f *flow, conn *wire.Conn, up *wire.Co
 		up, refused = e.dialOpaque(ctx, c)
 	}
 	if refused != nil {
-		c.refuse(refused)
-		c.rec.Status = 0
+		c.hangUp(refused)
 		return
 	}
 	defer up.Close()

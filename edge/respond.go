@@ -25,7 +25,7 @@ func (e *Edge) requests(f *flow) http.Handler {
 func (e *Edge) serveRequest(f *flow, w http.ResponseWriter, r *http.Request) {
 	resp := e.exchange(f, w, r)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		e.switchProtocols(f, w, resp)
+		e.switchProtocols(w, resp)
 		return
 	}
 	defer resp.Body.Close()

@@ -41,7 +41,6 @@ func (e *Edge) serveHTTP1(ctx context.Context, f *flow, conn net.Conn) {
 // refuseFlow records a connection that is closed without an answer.
 func (e *Edge) refuseFlow(ctx context.Context, f *flow, protocol string, refused *refusal.Refusal) {
 	c, _ := e.begin(ctx, f, protocol)
-	c.refuse(refused)
-	c.rec.Status = 0
+	c.hangUp(refused)
 	c.finish(nil)
 }

@@ -7,10 +7,13 @@ import (
 
 // switchProtocols passes a 101 on and relays what follows. The crossing lasts
 // as long as the relay.
-func (e *Edge) switchProtocols(f *flow, w http.ResponseWriter, resp *http.Response) {
-	c, ctx := resp.Body.(*switchedBody).c, resp.Request.Context()
-	defer func() { c.finish(nil) }()
-	up := resp.Body.(*switchedBody)
+func (e *Edge) switchProtocols(w http.ResponseWriter, resp *http.Response) {
+	up, ok := resp.Body.(*switchedBody)
+	if !ok {
+		return // answered makes no other body for a 101
+	}
+	c, ctx := up.c, resp.Request.Context()
+	defer c.finish(nil)
 	defer up.Close()
 	h := w.Header()
 	for name, values := range resp.Header {

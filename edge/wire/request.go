@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -92,7 +93,9 @@ func (k *conn) call(w *response, r *http.Request) (completed bool) {
 		if completed {
 			return
 		}
-		if v := recover(); v != nil && v != http.ErrAbortHandler {
+		v := recover()
+		err, _ := v.(error)
+		if v != nil && !errors.Is(err, http.ErrAbortHandler) {
 			k.logPanic(r.Context(), v)
 		}
 	}()

@@ -360,7 +360,7 @@ func TestClientGone(t *testing.T) {
 		k := dial(t, addr)
 		k.send(req)
 		_ = k.Conn.(*net.TCPConn).SetLinger(0) // a reset, not a half-close
-		k.Conn.Close()
+		k.Close()
 		select {
 		case <-over:
 		case <-time.After(10 * time.Second):
