@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -13,9 +16,9 @@ import (
 )
 
 // confine gives up what an edge that serves has no use for: root, if it was
-// started as such; gaining privileges through a program that it runs; and being
-// looked into, by a debugger or in a core file, by others of its user. There
-// is no way back.
+// started as such; capabilities; gaining privileges through a program that it
+// runs; and being looked into, by a debugger or in a core file, by others of
+// its user. There is no way back.
 func confine(become *config.User, log *slog.Logger) error {
 	if become != nil && os.Geteuid() == 0 {
 		if err := dropTo(*become); err != nil {
@@ -23,10 +26,13 @@ func confine(become *config.User, log *slog.Logger) error {
 		}
 	}
 	if os.Geteuid() == 0 {
-		log.Warn("the edge runs as root: name another user in the configuration")
+		log.Log(context.Background(), rootLevel(), "the edge runs as root, without capabilities: name another user in the configuration")
 	}
-	if err := forbidNewPrivileges(); err != nil {
+	if err := everyThread(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
 		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("forbid core files: %w", err)
@@ -55,13 +61,31 @@ func dropTo(u config.User) error {
 	return nil
 }
 
-// forbidNewPrivileges sets no_new_privs, an attribute of each thread. A program
-// that was built with cgo can't reach all of them; there it is set for this
-// thread and those that it starts, which is less than what make build gives.
-func forbidNewPrivileges() error {
-	_, _, errno := syscall.AllThreadsSyscall(syscall.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
+// rootLevel says how loudly to complain about root: the root of a user
+// namespace is an ordinary user.
+func rootLevel() slog.Level {
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if fields := strings.Fields(string(ids)); err == nil && len(fields) == 3 && fields[1] != "0" {
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
+}
+
+// dropCapabilities gives up every capability, those that would be passed on to
+// other programs included.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return everyThread(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+}
+
+// everyThread makes a system call in every thread, for what is an attribute of
+// each. A program that was built with cgo can't reach all of them; there it is
+// made in this thread, from which others inherit: less than make build gives.
+func everyThread(trap, a1, a2, a3 uintptr) error {
+	_, _, errno := syscall.AllThreadsSyscall(trap, a1, a2, a3)
 	if errno == syscall.ENOTSUP {
-		return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		_, _, errno = syscall.RawSyscall(trap, a1, a2, a3)
 	}
 	if errno != 0 {
 		return errno

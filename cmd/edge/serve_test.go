@@ -242,8 +242,41 @@ func TestConfined(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}
-	s := serveEdge(t, map[string]string{"edge.yaml": configuration("allowed.test"), "token": token}, "--user", "61234:61235")
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.cmd.Process.Pid))
+	none := []string{"\nNoNewPrivs:\t1\n", "\nCapEff:\t0000000000000000\n", "\nCapPrm:\t0000000000000000\n", "\nCapInh:\t0000000000000000\n"}
+	cases := []struct {
+		name  string
+		flags []string
+		want  []string
+	}{
+		{"other user", []string{"--user", "61234:61235"}, append([]string{
+			"\nUid:\t61234\t61234\t61234\t61234\n", "\nGid:\t61235\t61235\t61235\t61235\n", "\nGroups:\t \n",
+		}, none...)},
+		{"root", nil, none},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := serveEdge(t, map[string]string{"edge.yaml": configuration("allowed.test"), "token": token}, c.flags...)
+			checkThreads(t, s.cmd.Process.Pid, c.want)
+			// What can't be inspected belongs to root in /proc.
+			var st syscall.Stat_t
+			if err := syscall.Stat(fmt.Sprintf("/proc/%d/mem", s.cmd.Process.Pid), &st); err != nil || st.Uid != 0 {
+				t.Errorf("owner of /proc/PID/mem: %d, %v", st.Uid, err)
+			}
+			if _, err := s.Health(t.Context()); err != nil {
+				t.Errorf("root isn't heard: %v", err)
+			}
+			if got := s.proxyStatus("other.test"); got != http.StatusForbidden {
+				t.Errorf("CONNECT: %d", got)
+			}
+		})
+	}
+}
+
+// checkThreads expects each of the given lines in the status of every thread.
+func checkThreads(t *testing.T, pid int, want []string) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	if err != nil || len(threads) < 2 {
 		t.Fatalf("threads: %v, %v", threads, err)
 	}
@@ -252,25 +285,11 @@ func TestConfined(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{
-			"\nUid:\t61234\t61234\t61234\t61234\n", "\nGid:\t61235\t61235\t61235\t61235\n", "\nGroups:\t \n",
-			"\nNoNewPrivs:\t1\n", "\nCapEff:\t0000000000000000\n", "\nCapPrm:\t0000000000000000\n",
-		} {
-			if !bytes.Contains(data, []byte(want)) {
-				t.Errorf("%s: no %q in\n%s", thread, want, data)
+		for _, line := range want {
+			if !bytes.Contains(data, []byte(line)) {
+				t.Errorf("%s: no %q in\n%s", thread, line, data)
 			}
 		}
-	}
-	// What can't be inspected belongs to root in /proc.
-	var st syscall.Stat_t
-	if err := syscall.Stat(fmt.Sprintf("/proc/%d/mem", s.cmd.Process.Pid), &st); err != nil || st.Uid != 0 {
-		t.Errorf("owner of /proc/PID/mem: %d, %v", st.Uid, err)
-	}
-	if _, err := s.Health(t.Context()); err != nil {
-		t.Errorf("root isn't heard: %v", err)
-	}
-	if got := s.proxyStatus("other.test"); got != http.StatusForbidden {
-		t.Errorf("CONNECT: %d", got)
 	}
 }
 
