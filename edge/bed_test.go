@@ -39,7 +39,7 @@ const (
 // that may reach *.allowed.test and allowed.test, and has a secret for
 // bound.allowed.test.
 type bed struct {
-	*testing.T
+	testing.TB
 	opts    edge.Options
 	table   *boundary.Table
 	origins *certs.Authority // signs what the origins show
@@ -67,9 +67,9 @@ const defaultPolicy = `{"version":"v1","rules":[
 
 var binding = inject.Binding{Env: "API_TOKEN", Host: "bound.allowed.test", Secret: "mem:token"}
 
-func newBed(t *testing.T) *bed {
+func newBed(t testing.TB) *bed {
 	t.Helper()
-	b := &bed{T: t, table: &boundary.Table{}, pins: map[guard.HostPort]netip.AddrPort{}, secrets: memory.New()}
+	b := &bed{TB: t, table: &boundary.Table{}, pins: map[guard.HostPort]netip.AddrPort{}, secrets: memory.New()}
 	b.origins = b.authority()
 	b.must(b.secrets.Set("token", []byte(secret1)))
 	b.opts = edge.Options{

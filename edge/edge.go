@@ -3,6 +3,7 @@ package edge
 import (
 	"crypto/tls"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/elazarl/goproxy"
 	"github.com/sallyport/sallyport/edge/wire"
@@ -16,6 +17,7 @@ type Edge struct {
 	upstream *upstream
 	tls      *tls.Config
 	proxy    *goproxy.ProxyHttpServer
+	fronts   atomic.Int64 // Serve calls that use the pooled connections
 }
 
 // New returns an Edge. It does no I/O and starts nothing; call the Serve

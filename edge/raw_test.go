@@ -16,7 +16,7 @@ var discardLog = log.New(io.Discard, "", 0)
 
 // raw is a connection on which a test writes and reads bytes.
 type raw struct {
-	*testing.T
+	testing.TB
 	net.Conn
 	br *bufio.Reader
 }
@@ -27,7 +27,7 @@ func (b *bed) dial(addr string) *raw {
 	b.must(err)
 	b.Cleanup(func() { c.Close() })
 	b.must(c.SetDeadline(time.Now().Add(20 * time.Second)))
-	return &raw{b.T, c, bufio.NewReader(c)}
+	return &raw{b.TB, c, bufio.NewReader(c)}
 }
 
 // connect opens a tunnel through the box's proxy.
@@ -46,7 +46,7 @@ func (b *bed) tls(k *raw, cfg *tls.Config) (*raw, error) {
 	if err := c.Handshake(); err != nil {
 		return nil, err
 	}
-	return &raw{b.T, c, bufio.NewReader(c)}, nil
+	return &raw{b.TB, c, bufio.NewReader(c)}, nil
 }
 
 // inside opens a tunnel with TLS for a host.
