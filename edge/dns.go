@@ -13,9 +13,16 @@ const portDNS = 53
 
 // ServeDNS answers the queries that arrive on pc for the boundary named
 // boundaryID until ctx is done or pc is closed, and closes it. It returns nil
-// on a clean stop. DNS over TCP is served by [Edge.ServeTransparent].
+// on a clean stop. The addresses that were given out are forgotten if the
+// boundary has left the table by then. DNS over TCP is served by
+// [Edge.ServeTransparent].
 func (e *Edge) ServeDNS(ctx context.Context, pc *net.UDPConn, boundaryID string) error {
-	defer pc.Close()
+	defer func() {
+		pc.Close()
+		if e.opts.Table.Get(boundaryID) == nil {
+			e.opts.Names.Forget(boundaryID)
+		}
+	}()
 	return e.resolver(boundaryID).ServeUDP(ctx, pc)
 }
 

@@ -193,9 +193,14 @@ func (b *bed) resolve(name string) string {
 	done := make(chan error, 1)
 	go func() { done <- b.edge.ServeDNS(ctx, pc, boxID) }()
 	b.Cleanup(func() {
+		held, _ := b.opts.Names.Address(boxID, b.hostPort(name, 0).Host)
+		b.table.Delete(boxID)
 		cancel()
 		if err := <-done; err != nil {
 			b.Errorf("serve DNS: %v", err)
+		}
+		if _, ok := b.opts.Names.Lookup(boxID, held); ok {
+			b.Error("the address of a closed boundary is still held")
 		}
 	})
 	query := new(dns.Msg).SetQuestion(name+".", dns.TypeA)
