@@ -122,6 +122,12 @@ func (h hierarchies) set(id string, s setting) error {
 	return nil
 }
 
+// unwritable says whether an error means that cgroups aren't the caller's to
+// make.
+func unwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS)
+}
+
 // join puts a process into the hierarchies that it wasn't born into.
 func (c *cgroup) join(pid int) error {
 	for _, dir := range c.v1 {

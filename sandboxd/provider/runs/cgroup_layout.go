@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // controllers are those that limits need.
@@ -74,6 +76,19 @@ func (h hierarchies) all() []string {
 		dirs = append(dirs, parent(h.unified))
 	}
 	return dirs
+}
+
+// limits says whether the caller can limit sandboxes by a controller.
+func (h hierarchies) limits(controller string) bool {
+	dir := h.v1[controller]
+	if dir == "" {
+		offered, err := os.ReadFile(filepath.Join(h.unified, "cgroup.controllers"))
+		if err != nil || h.unified == "" || !slices.Contains(strings.Fields(string(offered)), controller) {
+			return false
+		}
+		dir = h.unified
+	}
+	return unix.Access(dir, unix.W_OK) == nil
 }
 
 // delegate makes the controllers of v2 available to sandboxes.

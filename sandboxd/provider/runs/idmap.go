@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -59,8 +58,8 @@ func mapOwner(program *os.File, owner, group, user int) (ns *os.File, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close(), w.Close()) }()
-	c := exec.Command(executable(program), "hold")
-	c.Env = []string{}
+	c := command(program)
+	c.Args = append(c.Args, "hold")
 	c.Stdin = r
 	c.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER,

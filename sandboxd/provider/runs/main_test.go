@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 		own(dir)
 		return
 	}
+	if dir := os.Getenv(ordinaryEnv); dir != "" {
+		os.Exit(ordinary(dir))
+	}
 	os.Exit(run(m))
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,5 +58,14 @@ func openProgram(c Config) (*os.File, error) {
 	return f, nil
 }
 
-// executable is a path by which a child of this process can execute f.
-func executable(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+// command returns a command that runs the program with extra files from
+// descriptor 3 on. The program itself is one more of them, the last: in the
+// child any other number may have been given to something else.
+func command(program *os.File, extra ...*os.File) *exec.Cmd {
+	const firstExtra = 3
+	c := exec.Command(fmt.Sprintf("/proc/self/fd/%d", firstExtra+len(extra)))
+	c.Args = []string{"sbinit"}
+	c.Env = []string{} // a sandbox may look at that of its process 1
+	c.ExtraFiles = append(extra, program)
+	return c
+}

@@ -23,6 +23,25 @@ func New(c Config) (*Provider, error) {
 	}, nil
 }
 
-// Degraded says, one sentence each, what is asked for in a Spec but not
-// enforced on this machine, for the operator to read.
-func (p *Provider) Degraded() []string { return nil }
+// Degraded says, one sentence each, what a Spec can ask for but this machine,
+// or this user, can't have. Empty means that everything is enforced.
+func (p *Provider) Degraded() []string {
+	var all []string
+	extent, whole, err := ownIDs()
+	if err != nil {
+		return []string{"It can't be told who may do what here: " + err.Error() + "."}
+	}
+	if !whole && extent < idCount {
+		all = append(all, "Commands can't run as root of the sandbox: that needs a range of ids for you in /etc/subuid and /etc/subgid, and newuidmap.")
+	}
+	h, err := findHierarchies()
+	if err != nil {
+		return append(all, "Limits aren't enforced: "+err.Error()+".")
+	}
+	for _, c := range controllers {
+		if !h.limits(c) {
+			all = append(all, "Limits of "+c+" aren't enforced: its cgroup controller isn't available to you.")
+		}
+	}
+	return all
+}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path"
 	"syscall"
 	"time"
@@ -86,10 +85,7 @@ func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s S
 	if sb.dir, err = p.claim(s.ID, layerRoot); err != nil {
 		return err
 	}
-	if sb.hierarchies, err = findHierarchies(); err != nil {
-		return err
-	}
-	if sb.cgroup, err = sb.hierarchies.newCgroup(s.ID, s.Limits); err != nil {
+	if err := sb.limit(s.Limits); err != nil {
 		return err
 	}
 	if err := sb.clone(program, s.Network.ns); err != nil {
@@ -113,6 +109,23 @@ func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s S
 	return sb.setUp(ctx, root, s)
 }
 
+// limit makes the cgroups. An ordinary user may go without, which Degraded
+// tells.
+func (sb *Sandbox) limit(l Limits) error {
+	var err error
+	if sb.hierarchies, err = findHierarchies(); err != nil {
+		return err
+	}
+	sb.cgroup, err = sb.hierarchies.newCgroup(sb.id, l)
+	if err != nil && !sb.ids.mounts && unwritable(err) {
+		sb.hierarchies, sb.cgroup, err = hierarchies{}, &cgroup{}, nil
+	}
+	if err != nil {
+		sb.cgroup = nil // there is none to remove
+	}
+	return err
+}
+
 // clone starts the init in fresh namespaces, in the sandbox's network and, for
 // v2, already in its cgroup. The init then waits to be told what to do.
 func (sb *Sandbox) clone(program, network *os.File) error {
@@ -128,10 +141,7 @@ func (sb *Sandbox) clone(program, network *os.File) error {
 	}
 	sb.conn = conn.(*net.UnixConn)
 
-	c := exec.Command(executable(program))
-	c.Args = []string{"sbinit"}
-	c.Env = []string{} // of process 1, which the sandbox may look at
-	c.ExtraFiles = []*os.File{theirs}
+	c := command(program, theirs)
 	c.Stderr = &sb.stderr
 	c.WaitDelay = time.Second // for the last words of a killed init
 	attr := &syscall.SysProcAttr{
