@@ -21,6 +21,9 @@ import (
 	"github.com/sallyport/sallyport/edge/control"
 )
 
+// programDir is where program has built it.
+var programDir string
+
 // program builds the command once and returns its path. Without cgo it is what
 // make build makes.
 var program = sync.OnceValues(func() (string, error) {
@@ -28,6 +31,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	programDir = dir
 	path := filepath.Join(dir, "edge")
 	cmd := exec.Command("go", "build", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,12 +21,15 @@ import (
 	"encoding/pem"
 )
 
+// programsDir is where programs has built them.
+var programsDir string
+
 // programs builds both programs once and returns their directory.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sallyport-programs")
-	if err != nil {
+var programs = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "sallyport-programs"); err != nil {
 		return "", err
 	}
+	programsDir = dir
 	for _, args := range [][]string{
 		{"generate", "../../sandboxd/..."},
 		{"build", "-o", dir, ".", "../edge"},
@@ -123,7 +127,10 @@ func TestRunExitCode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd := sallyport(t, base, append([]string{"run"}, c.args...)...)
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("input"), &stdout, &stderr
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if !slices.Contains(c.args, "--tty") { // whose terminal would echo it
+				cmd.Stdin = strings.NewReader("input")
+			}
 			code := exitCode(t, cmd.Run())
 			if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderr) {
 				t.Errorf("exit code %d, stdout %q, stderr %q; want %d, %q, %q",

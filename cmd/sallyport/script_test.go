@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -10,7 +11,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sallyport": main})
+	testscript.Main(cleaner{m}, map[string]func(){"sallyport": main})
+}
+
+// cleaner removes what programs has built once the tests have run.
+type cleaner struct{ *testing.M }
+
+func (c cleaner) Run() int {
+	code := c.M.Run()
+	if programsDir != "" {
+		os.RemoveAll(programsDir)
+	}
+	return code
 }
 
 // TestScript runs testdata/script/*.txt, each the transcript of a user. Beside
