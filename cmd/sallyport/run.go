@@ -151,6 +151,11 @@ func (p *runPlan) prepare(ctx context.Context, r *running, stderr io.Writer) err
 	if r.provider, err = makeProvider(ctx, base); err != nil {
 		return err
 	}
+	if p.flags.limits() != (runs.Limits{}) {
+		for _, sentence := range r.provider.Degraded() {
+			fmt.Fprintln(stderr, "sallyport: warning:", sentence)
+		}
+	}
 	if r.dir, err = makeRunDir(base); err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 		return "", err
 	}
 	programsDir = dir
+	if err := os.Chmod(dir, 0o755); err != nil { // for ordinary users
+		return dir, err
+	}
 	for _, args := range [][]string{
 		{"generate", "../../sandboxd/..."},
 		{"build", "-o", dir, ".", "../edge"},
@@ -146,6 +149,33 @@ func TestRunExitCode(t *testing.T) {
 	}
 }
 
+// An ordinary user gets the same boundary, in a user namespace of its own.
+func TestRunOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	const nobody = 65534
+	base := shortDir(t)
+	if err := os.Chown(base, nobody, nobody); err != nil {
+		t.Skipf("needs root, to become another user: %v", err)
+	}
+	for script, want := range map[string]string{
+		"id -u":                         "1000\n",
+		"getent hosts example.com":      "198.18.0.1      example.com\n",
+		"getent hosts other.test || :":  "",
+		"curl -sS https://example.com/": "0 example.com",
+	} {
+		args := append([]string{"run", "--allow", "example.com"}, origin(t)...)
+		cmd := sallyport(t, base, append(args, "--", "sh", "-c", script)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("%s: %v, %q, want %q", script, err, out, want)
+		}
+	}
+	if left := leftovers(t, base); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // origin is an HTTPS server that answers with the Authorization that it got.
 // It returns the flags that lead the host api.test to it.
 func origin(t *testing.T) []string {
@@ -156,9 +186,12 @@ func origin(t *testing.T) []string {
 	}))
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	ca := filepath.Join(t.TempDir(), "ca.pem")
+	ca := filepath.Join(shortDir(t), "ca.pem")
+	if err := os.Chmod(filepath.Dir(ca), 0o755); err != nil { // for ordinary users
+		t.Fatal(err)
+	}
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(ca, block, 0o600); err != nil {
+	if err := os.WriteFile(ca, block, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	// The test certificate of net/http/httptest is for example.com.
