@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport/sallyport/certs"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/config"
 	"github.com/sallyport/sallyport/edge/guard"
@@ -97,6 +98,37 @@ func TestLoad(t *testing.T) {
 	if want := "file:" + filepath.Join(dir, "secret"); b.Bindings[0].Secret != want {
 		t.Errorf("secret: %s, want %s", b.Bindings[0].Secret, want)
 	}
+}
+
+// The example in the documentation is one that loads.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```yaml\n")
+	example, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("no example")
+	}
+	dir := directory(t, map[string]string{"edge.yaml": example, "ci.token": "0123456789abcdef", "ca.pem": certificate(t)})
+	c, err := config.Load(filepath.Join(dir, "edge.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Boundaries) != 1 || len(c.Upstream.ExtraRoots) != 1 || c.Timeouts.Idle != 15*time.Minute {
+		t.Errorf("loaded %+v", c)
+	}
+}
+
+func certificate(t *testing.T) string {
+	t.Helper()
+	authority, err := certs.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(authority.CertificatePEM())
 }
 
 func TestDefaults(t *testing.T) {
