@@ -1,7 +1,6 @@
 package hostlang
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/sallyport/sallyport/policy"
@@ -21,53 +20,18 @@ const (
 // symbolOf returns the mask of one character.
 func symbolOf(c byte) uint64 { return 1 << strings.IndexByte(symbols, c) }
 
-// item is one step of a pattern, read from right to left. Its index is a
-// position of the automaton: what has been read matches all steps before it.
+// item is one step of a pattern: a character of mask, or any number of them.
 type item struct {
-	mask uint64 // the characters that it takes
-	loop bool   // it takes any number of them
-	end  bool   // the pattern is complete; mask is empty
-	// lastLoop says that no later step is a loop.
-	lastLoop bool
-	// rest is what the steps from this one on may take; body leaves out those
-	// behind the last loop, whose masks tail names. No loop is left if tail is
-	// noTail.
-	rest, body uint64
-	tail       int32
-	// spelled says that the label just read is spelt out by the pattern.
+	mask uint64
+	loop bool
+	// spelled says that the label that ends before this step is spelt out.
 	spelled bool
-	list    int32 // index of the document
-	rule    int32
 }
 
-const (
-	noTail    int32 = -1
-	emptyTail int32 = 0
-)
-
-// tails numbers the sequences of masks behind last loops.
-type tails map[string]int32
-
-func (t tails) number(items []item) int32 {
-	var key strings.Builder
-	for i := range items {
-		fmt.Fprintf(&key, "%x.", items[i].mask)
-	}
-	if key.Len() == 0 {
-		return emptyTail
-	}
-	id, ok := t[key.String()]
-	if !ok {
-		id = int32(len(t) + 1) //nolint:gosec // at most 1024 chains
-		t[key.String()] = id
-	}
-	return id
-}
-
-// appendChain appends the steps of a pattern for names. That labels and names
-// aren't empty is left to the walk, so a deep label is a plain loop.
-func (t tails) appendChain(items []item, p policy.Pattern, list, rule int32) []item {
-	from := len(items)
+// chain returns the steps of a pattern for names, from right to left. That
+// labels and names aren't empty is left to the walk, so a deep label is a
+// plain loop. The last item only says whether the first label is spelt out.
+func chain(p policy.Pattern) []item {
 	labels := p.Labels
 	switch {
 	case p.All:
@@ -78,6 +42,7 @@ func (t tails) appendChain(items []item, p policy.Pattern, list, rule int32) []i
 			labels = append(labels, policy.PatternLabel{Text: text})
 		}
 	}
+	var items []item
 	spelled := false
 	for i := len(labels) - 1; i >= 0; i-- {
 		if i < len(labels)-1 {
@@ -90,30 +55,7 @@ func (t tails) appendChain(items []item, p policy.Pattern, list, rule int32) []i
 		}
 		spelled = strings.HasPrefix(labels[i].Text, "xn--") && !strings.ContainsAny(labels[i].Text, "*?[")
 	}
-	items = append(items, item{end: true, spelled: spelled})
-	t.summarise(items[from:])
-	for i := from; i < len(items); i++ {
-		items[i].list, items[i].rule = list, rule
-	}
-	return items
-}
-
-// summarise says of each step what follows it.
-func (t tails) summarise(chain []item) {
-	var rest, body uint64
-	tail := noTail
-	for i := len(chain) - 1; i >= 0; i-- {
-		it := &chain[i]
-		rest |= it.mask
-		if it.loop && tail == noTail {
-			it.lastLoop = true
-			tail = t.number(chain[i+1 : len(chain)-1])
-		}
-		if tail != noTail {
-			body |= it.mask
-		}
-		it.rest, it.body, it.tail = rest, body, tail
-	}
+	return append(items, item{spelled: spelled})
 }
 
 // appendLabel appends the steps of one label's text, the last first.

@@ -10,6 +10,7 @@ import (
 // the same characters.
 type set struct {
 	positions []int32 // ascending
+	limit     []int32 // by document: no rank from here on matters
 	edges     []edge  // nil until they are asked for
 	spelled   bool    // a pattern spells the label just read
 	seen      []reading
@@ -25,22 +26,55 @@ const doomed = -1
 
 // sets makes and keeps the states of one walk.
 type sets struct {
-	items []item
+	*trie
 	ranks []ranks
+	looks []outlook
 	all   []*set
 	ids   map[string]int32
-	work  int // positions looked at so far
+	work  int // steps looked at so far
 
-	sure []int32 // scratch, by list: the rank that is sure to match
+	marks []uint32 // by position: the round that it was last added in
+	round uint32
+}
+
+func newSets(t *trie, all []ranks) sets {
+	return sets{trie: t, ranks: all, looks: outlooks(t, all), ids: map[string]int32{}, marks: make([]uint32, len(t.nodes))}
+}
+
+// start is the set before anything has been read.
+func (s *sets) start() int32 {
+	var positions []int32
+	s.round++
+	for _, root := range s.roots {
+		positions = s.appendClosure(positions, root)
+	}
+	return s.intern(positions)
+}
+
+// appendClosure appends p and what is reached from it without reading.
+func (s *sets) appendClosure(to []int32, p int32) []int32 {
+	if s.marks[p] == s.round {
+		return to
+	}
+	s.marks[p] = s.round
+	to = append(to, p)
+	for _, l := range s.nodes[p].loops {
+		to = s.appendClosure(to, l)
+	}
+	return to
 }
 
 // intern reduces positions to what can still matter and returns the set.
 func (s *sets) intern(positions []int32) int32 {
-	positions, possible := s.reduce(positions)
+	positions, limit, possible := s.reduce(positions)
 	if !possible {
 		return doomed
 	}
-	key := make([]byte, 0, 4*len(positions))
+	slices.Sort(positions)
+	key := make([]byte, 0, 4*(len(positions)+len(limit)))
+	for _, l := range limit {
+		key = binary.LittleEndian.AppendUint32(key, uint32(l)) //nolint:gosec // a rank
+	}
 	for _, p := range positions {
 		key = binary.LittleEndian.AppendUint32(key, uint32(p)) //nolint:gosec // an index
 	}
@@ -48,36 +82,13 @@ func (s *sets) intern(positions []int32) int32 {
 		return id
 	}
 	id := int32(len(s.all)) //nolint:gosec // bounded by the budget
-	made := &set{positions: positions}
+	made := &set{positions: positions, limit: limit}
 	for _, p := range positions {
-		made.spelled = made.spelled || s.items[p].spelled
+		made.spelled = made.spelled || s.nodes[p].spelled
 	}
 	s.all = append(s.all, made)
 	s.ids[string(key)] = id
 	return id
-}
-
-// start is the set before anything has been read.
-func (s *sets) start(starts []int32) int32 {
-	var positions []int32
-	for _, p := range starts {
-		positions = s.appendClosure(positions, p)
-	}
-	return s.intern(positions)
-}
-
-// appendClosure appends p and what is reached from it without reading. Callers
-// go through positions in ascending order, so what is there already is at the
-// end.
-func (s *sets) appendClosure(to []int32, p int32) []int32 {
-	for ; ; p++ {
-		if len(to) == 0 || to[len(to)-1] < p {
-			to = append(to, p)
-		}
-		if !s.items[p].loop {
-			return to
-		}
-	}
 }
 
 // edgesOf returns the edges of a set; together they take every character.
@@ -87,8 +98,8 @@ func (s *sets) edgesOf(id int32) []edge {
 		return from.edges
 	}
 	parts := []uint64{allSymbols}
-	for _, p := range from.positions {
-		mask := s.items[p].mask
+	split := func(mask uint64) {
+		s.work++
 		for i := 0; i < len(parts); i++ {
 			if in := parts[i] & mask; in != 0 && in != parts[i] {
 				parts[i] &^= mask
@@ -96,70 +107,79 @@ func (s *sets) edgesOf(id int32) []edge {
 			}
 		}
 	}
-	s.work += len(from.positions) * 2 * len(parts)
+	for _, p := range from.positions {
+		n := &s.nodes[p]
+		split(n.loop)
+		for _, st := range n.steps {
+			if s.looks[st.to].best < from.limit[n.list] {
+				split(st.mask)
+			}
+		}
+	}
 	slices.SortFunc(parts, func(a, b uint64) int { return bits.TrailingZeros64(a) - bits.TrailingZeros64(b) })
 	edges := make([]edge, len(parts))
 	for i, part := range parts {
-		var next []int32
-		for _, p := range from.positions {
-			it := &s.items[p]
-			switch {
-			case it.mask&part == 0:
-			case it.loop:
-				next = s.appendClosure(next, p)
-			default:
-				next = s.appendClosure(next, p+1)
-			}
-		}
-		edges[i] = edge{part, s.intern(next)}
+		edges[i] = edge{part, s.intern(s.follow(from, part))}
 	}
 	from.edges = edges
 	return edges
 }
 
+// follow returns the positions after one more character, of part.
+func (s *sets) follow(from *set, part uint64) []int32 {
+	s.round++
+	var next []int32
+	for _, p := range from.positions {
+		n := &s.nodes[p]
+		if n.loop&part != 0 {
+			next = s.appendClosure(next, p)
+		}
+		for _, st := range n.steps {
+			if st.mask&part != 0 && s.looks[st.to].best < from.limit[n.list] {
+				next = s.appendClosure(next, st.to)
+			}
+		}
+		s.work += 1 + len(n.steps)
+	}
+	return next
+}
+
 // reduce drops the positions that can't change the outcome any more, and
 // reports whether a wanted outcome is left.
-func (s *sets) reduce(positions []int32) (kept []int32, possible bool) {
-	need := s.need(positions)
+func (s *sets) reduce(positions []int32) (kept, limit []int32, possible bool) {
+	ahead := s.need(positions)
+	limit = make([]int32, len(s.ranks))
+	possibly := make([]bool, len(s.ranks))
+	settled := make([]int32, len(s.ranks)) // the position that the limit is due to
 	for list := range s.ranks {
-		s.sure[list] = s.ranks[list].last()
+		limit[list], settled[list] = s.ranks[list].last(), -1
+		possibly[list] = s.ranks[list].wanted(limit[list])
 	}
 	for _, p := range positions {
-		if it := &s.items[p]; need.fits(it) {
-			s.sure[it.list] = min(s.sure[it.list], s.ranks[it.list].of[it.rule])
+		n := &s.nodes[p]
+		r := &s.ranks[n.list]
+		rank, whole := n.covered(r, ahead)
+		switch l := limit[n.list]; {
+		case rank == noRule || rank >= r.last():
+		case whole && (rank < l || rank+1 == l && settled[n.list] < 0):
+			limit[n.list], settled[n.list] = rank, p
+			possibly[n.list] = r.wanted(rank)
+		case !whole && rank < l:
+			// The pattern goes on; those of its rank are needed to see its end.
+			limit[n.list], settled[n.list] = rank+1, -1
+			possibly[n.list] = r.wanted(rank)
 		}
-	}
-	possibly, held := make([]bool, len(s.ranks)), make([]bool, len(s.ranks))
-	for list := range s.ranks {
-		possibly[list] = s.ranks[list].wanted(s.sure[list])
 	}
 	kept = positions[:0]
 	for _, p := range positions {
-		it := &s.items[p]
-		r, sure := &s.ranks[it.list], s.sure[it.list]
-		rank := r.of[it.rule]
-		if rank > sure || rank == r.last() || held[it.list] && rank == sure {
+		n, look := &s.nodes[p], &s.looks[p]
+		if look.best >= limit[n.list] && p != settled[n.list] {
 			continue
 		}
-		// One pattern that matches whatever follows stands for all of its rank.
-		held[it.list] = held[it.list] || rank == sure && it.lastLoop && it.tail == emptyTail && need.fits(it)
-		possibly[it.list] = possibly[it.list] || r.wanted(rank)
+		possibly[n.list] = possibly[n.list] || look.wanted < limit[n.list]
 		kept = append(kept, p)
 	}
-	return slices.Clip(kept), !slices.Contains(possibly, false)
-}
-
-// need is what all that leads to a wanted outcome still takes: characters of
-// rest, or characters of body and then the masks of tail.
-type need struct {
-	rest, body uint64
-	tail       int32
-}
-
-// fits reports whether a pattern matches all of it from a position on.
-func (n need) fits(it *item) bool {
-	return it.lastLoop &&
-		(it.tail == emptyTail && n.rest&^it.mask == 0 || n.tail != noTail && it.tail == n.tail && n.body&^it.mask == 0)
+	return slices.Clip(kept), limit, !slices.Contains(possibly, false)
 }
 
 // need looks for a document that comes to a wanted outcome only by patterns
@@ -171,20 +191,13 @@ func (s *sets) need(positions []int32) need {
 		if r.want == nil || r.wanted(r.last()) {
 			continue
 		}
-		n, first := need{tail: noTail}, true
+		n := need{tail: noTail}
 		for _, p := range positions {
-			it := &s.items[p]
-			if int(it.list) != list || !r.wanted(r.of[it.rule]) {
-				continue
+			if int(s.nodes[p].list) == list {
+				n = n.join(s.looks[p].ahead)
 			}
-			if first {
-				n.tail = it.tail
-			} else if n.tail != it.tail {
-				n.tail = noTail
-			}
-			n.rest, n.body, first = n.rest|it.rest, n.body|it.body, false
 		}
-		if bits.OnesCount64(n.rest) <= bits.OnesCount64(least.rest) {
+		if n.fewer(least) {
 			least = n
 		}
 	}
@@ -198,9 +211,8 @@ func (s *sets) outcome(id int32, into []int32) bool {
 		into[list] = s.ranks[list].last()
 	}
 	for _, p := range s.all[id].positions {
-		it := &s.items[p]
-		if it.end || it.lastLoop && it.tail == emptyTail {
-			into[it.list] = min(into[it.list], s.ranks[it.list].of[it.rule])
+		if n := &s.nodes[p]; n.end != noRule {
+			into[n.list] = min(into[n.list], s.ranks[n.list].of[n.end])
 		}
 	}
 	for list := range s.ranks {

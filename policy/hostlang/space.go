@@ -23,18 +23,10 @@ var ErrUndecided = errors.New(`only names with labels that begin with "xn--" cou
 type Space struct {
 	docs      []policy.Document
 	policies  []*policy.Policy
-	items     []item
-	tails     tails
-	starts    []int32        // position of each chain
-	addresses [][]forAddress // by document: rules that match addresses, ascending
-	exact     []policy.Host  // the addresses that rules name, and one more
-	inside    bool           // some label has a wildcard beside other characters
-}
-
-// forAddress is a pattern that matches addresses; a zero host means all.
-type forAddress struct {
-	rule int
-	host policy.Host
+	trie      trie
+	addresses []policy.Host // that rules name
+	unnamed   policy.Host   // one that no rule names
+	inside    bool          // some label has a wildcard beside other characters
 }
 
 // Outcome is a combination of deciding rules that some host has.
@@ -46,34 +38,45 @@ type Outcome struct {
 // New prepares the questions about documents. The error is that of
 // [policy.Compile].
 func New(docs ...policy.Document) (*Space, error) {
-	s := &Space{docs: docs, tails: tails{}, addresses: make([][]forAddress, len(docs))}
-	for list, doc := range docs {
+	return new(Space).With(docs...)
+}
+
+// With returns a Space that holds more documents, after those of s. It costs
+// less than to make another one.
+func (s *Space) With(docs ...policy.Document) (*Space, error) {
+	more := &Space{
+		docs:      slices.Concat(s.docs, docs),
+		policies:  slices.Clone(s.policies),
+		trie:      s.trie.clone(),
+		addresses: slices.Clone(s.addresses),
+		inside:    s.inside,
+	}
+	for _, doc := range docs {
+		more.trie.addList()
 		p, err := policy.Compile(doc)
 		if err != nil {
 			return nil, err
 		}
-		s.policies = append(s.policies, p)
+		more.policies = append(more.policies, p)
 		for rule, r := range doc.Rules {
 			patterns, err := policy.Patterns(r.HostGlob)
 			if err != nil {
 				return nil, err
 			}
 			for _, pat := range patterns {
-				s.add(list, rule, pat)
+				more.add(rule, pat)
 			}
 		}
 	}
-	s.exact = append(s.exact, s.freshAddress())
-	return s, nil
+	more.unnamed = more.freshAddress()
+	return more, nil
 }
 
-func (s *Space) add(list, rule int, p policy.Pattern) {
-	if p.All || p.Host.IP().IsValid() {
-		s.addresses[list] = append(s.addresses[list], forAddress{rule, p.Host})
-	}
+// add files a pattern of the last document.
+func (s *Space) add(rule int, p policy.Pattern) {
 	if p.Host.IP().IsValid() {
-		if !slices.Contains(s.exact, p.Host) {
-			s.exact = append(s.exact, p.Host)
+		if !slices.Contains(s.addresses, p.Host) {
+			s.addresses = append(s.addresses, p.Host)
 		}
 		return
 	}
@@ -82,15 +85,14 @@ func (s *Space) add(list, rule int, p policy.Pattern) {
 			s.inside = true
 		}
 	}
-	s.starts = append(s.starts, int32(len(s.items)))                    //nolint:gosec // at most 1024 chains of 254
-	s.items = s.tails.appendChain(s.items, p, int32(list), int32(rule)) //nolint:gosec // at most 200 rules
+	s.trie.add(int32(rule), chain(p)) //nolint:gosec // at most 200 rules
 }
 
 // freshAddress returns an address that no rule names.
 func (s *Space) freshAddress() policy.Host {
 	for ip := netip.AddrFrom4([4]byte{192, 0, 2, 1}); ; ip = ip.Next() {
 		h, err := policy.CanonicalHost(ip.String())
-		if err == nil && !slices.Contains(s.exact, h) {
+		if err == nil && !slices.Contains(s.addresses, h) {
 			return h
 		}
 	}
@@ -137,7 +139,7 @@ func (s *Space) Find(wants ...Want) (h policy.Host, found bool, err error) {
 	if err != nil || len(names) > 0 {
 		return first(names), err == nil, err
 	}
-	for _, h := range s.exact {
+	for _, h := range s.everyAddress() {
 		if take(s.decide(h)) {
 			return h, true, nil
 		}
@@ -163,32 +165,43 @@ func first(outcomes []Outcome) policy.Host {
 }
 
 // Outcomes lists every combination of deciding rules that some host has, each
-// once, the shortest hosts first. It is exact but for combinations that only
-// names with unspelt "xn--" labels have, of which it finds those that a sample
-// has; ask [Space.Find] about a combination that matters. The error is
-// [ErrTooComplex].
-func (s *Space) Outcomes() ([]Outcome, error) {
-	all, err := s.names(barred, nil)
-	if err != nil {
-		return nil, err
+// once, the shortest hosts first. Those that only names with "xn--" labels
+// could have that are neither spelt by a rule nor among the samples are listed
+// as open, without a host: there may be one. The error is [ErrTooComplex].
+func (s *Space) Outcomes() (met, open []Outcome, err error) {
+	if met, err = s.names(barred, nil); err != nil {
+		return nil, nil, err
 	}
 	if s.inside {
 		more, err := s.names(sampled, nil)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(all, more...)
+		met = append(met, more...)
 	}
-	for _, h := range s.exact {
-		all = append(all, Outcome{Host: h, Rules: s.decide(h)})
+	for _, h := range s.everyAddress() {
+		met = append(met, Outcome{Host: h, Rules: s.decide(h)})
 	}
 	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(o Outcome) bool {
+	known := func(o Outcome) bool {
 		key := fmt.Sprint(o.Rules)
 		again := seen[key]
 		seen[key] = true
 		return again
-	}), nil
+	}
+	met = slices.DeleteFunc(met, known)
+	if s.inside {
+		if open, err = s.names(free, nil); err != nil {
+			return nil, nil, err
+		}
+		open = slices.DeleteFunc(open, known)
+	}
+	return met, open, nil
+}
+
+// everyAddress returns an address for each way to decide on one.
+func (s *Space) everyAddress() []policy.Host {
+	return append(slices.Clip(s.addresses), s.unnamed)
 }
 
 // decide asks the enforcing code.
@@ -201,7 +214,8 @@ func (s *Space) decide(h policy.Host) []int {
 }
 
 // names walks all names and returns the outcomes that were met: every one if
-// wants is nil, otherwise one that they take. Each is what Decide says.
+// wants is nil, otherwise one that they take. Each is what Decide says, but in
+// the mode free, which knows no hosts.
 func (s *Space) names(mode labelMode, wants []Want) ([]Outcome, error) {
 	w := newWalk(s, mode, wants)
 	met, err := w.run()
@@ -210,11 +224,11 @@ func (s *Space) names(mode labelMode, wants []Want) ([]Outcome, error) {
 	}
 	outcomes := make([]Outcome, 0, len(met))
 	for _, m := range met {
-		h, err := policy.CanonicalHost(m.name)
-		if err != nil && mode == free {
-			outcomes = append(outcomes, Outcome{})
+		if mode == free {
+			outcomes = append(outcomes, Outcome{Rules: w.rules(m)})
 			continue
 		}
+		h, err := policy.CanonicalHost(m.name)
 		if err != nil {
 			return nil, fmt.Errorf("confirm witness: %w", err)
 		}

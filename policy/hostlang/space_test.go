@@ -126,7 +126,7 @@ func TestWorkIsBounded(t *testing.T) {
 	for i := range 200 {
 		globs = append(globs, fmt.Sprintf("a*%d*.test", i+1000))
 	}
-	if _, err := newSpace(t, rules(globs...)).Outcomes(); !errors.Is(err, hostlang.ErrTooComplex) {
+	if _, _, err := newSpace(t, rules(globs...)).Outcomes(); !errors.Is(err, hostlang.ErrTooComplex) {
 		t.Errorf("%v", err)
 	}
 	h, found, err := newSpace(t, rules(globs...)).Find(hostlang.Rule(199))

@@ -3,9 +3,11 @@ package hostlang
 import (
 	"math/bits"
 	"strings"
+
+	"github.com/sallyport/sallyport/policy"
 )
 
-// maxWork bounds one walk, in positions looked at; it is about a quarter of a
+// maxWork bounds one walk, in steps looked at; it is about a quarter of a
 // second.
 const maxWork = 1 << 24
 
@@ -15,13 +17,13 @@ type walk struct {
 	mode  labelMode
 	one   bool // stop at the first outcome
 	start int32
-	nodes []node
+	read  []node
 	queue [maxName + 1][]int32 // nodes by length
 	met   []meeting
 	known map[string]bool // outcomes met, if all are asked for
 }
 
-// node is one name read so far.
+// node is a name read so far.
 type node struct {
 	set     int32
 	parent  int32 // -1 at the start
@@ -37,15 +39,16 @@ type meeting struct {
 
 func newWalk(s *Space, mode labelMode, wants []Want) *walk {
 	w := &walk{mode: mode, one: wants != nil, known: map[string]bool{}}
-	w.items, w.ids, w.sure = s.items, map[string]int32{}, make([]int32, len(s.docs))
+	var all []ranks
 	for list := range s.docs {
 		var want Want
 		if list < len(wants) {
 			want = wants[list]
 		}
-		w.ranks = append(w.ranks, newRanks(len(s.docs[list].Rules), want))
+		all = append(all, newRanks(len(s.docs[list].Rules), want))
 	}
-	w.start = w.sets.start(s.starts)
+	w.sets = newSets(&s.trie, all)
+	w.start = w.sets.start()
 	return w
 }
 
@@ -58,6 +61,18 @@ func (w *walk) takes(m meeting, rules []int) bool {
 		}
 	}
 	return true
+}
+
+// rules returns the deciding rules of a meeting where each rule has a rank of
+// its own.
+func (w *walk) rules(m meeting) []int {
+	rules := make([]int, len(m.ranks))
+	for list, rank := range m.ranks {
+		if rules[list] = int(rank); rank == w.ranks[list].last() {
+			rules[list] = policy.DefaultRule
+		}
+	}
+	return rules
 }
 
 func (w *walk) run() ([]meeting, error) {
@@ -97,12 +112,12 @@ func (w *walk) push(n node, length int) {
 		// The next of a sample's characters could be a longer name's.
 		s.seen = append(s.seen, n.reading)
 	}
-	w.nodes = append(w.nodes, n)
-	w.queue[length] = append(w.queue[length], int32(len(w.nodes)-1)) //nolint:gosec // bounded by the budget
+	w.read = append(w.read, n)
+	w.queue[length] = append(w.queue[length], int32(len(w.read)-1)) //nolint:gosec // bounded by the budget
 }
 
 func (w *walk) expand(id int32, length int) {
-	n := w.nodes[id]
+	n := w.read[id]
 	ends := n.reading.mayEnd(w.mode, w.all[n.set].spelled)
 	if ends {
 		w.meet(id)
@@ -129,7 +144,7 @@ func (w *walk) expand(id int32, length int) {
 }
 
 func (w *walk) step(from int32, length int, to int32, symbol uint64) {
-	reading, ok := w.nodes[from].reading.read(symbol)
+	reading, ok := w.read[from].reading.read(symbol)
 	if !ok {
 		return
 	}
@@ -140,9 +155,9 @@ func (w *walk) step(from int32, length int, to int32, symbol uint64) {
 // readSamples reads each sample as one label.
 func (w *walk) readSamples(from int32, length int) {
 	for _, label := range samples {
-		at := w.nodes[from].set
+		at := w.read[from].set
 		for i := len(label) - 1; i >= 0 && at != doomed; i-- {
-			at = w.follow(at, symbolOf(label[i]))
+			at = w.after(at, symbolOf(label[i]))
 		}
 		if at == doomed {
 			continue
@@ -152,7 +167,8 @@ func (w *walk) readSamples(from int32, length int) {
 	}
 }
 
-func (w *walk) follow(from int32, symbol uint64) int32 {
+// after is where one more character leads.
+func (w *walk) after(from int32, symbol uint64) int32 {
 	for _, e := range w.edgesOf(from) {
 		if e.mask&symbol != 0 {
 			return e.to
@@ -164,7 +180,7 @@ func (w *walk) follow(from int32, symbol uint64) int32 {
 // meet notes the outcome of a whole name, if it is wanted and new.
 func (w *walk) meet(id int32) {
 	ranks := make([]int32, len(w.ranks))
-	if !w.outcome(w.nodes[id].set, ranks) {
+	if !w.outcome(w.read[id].set, ranks) {
 		return
 	}
 	if !w.one {
@@ -178,8 +194,8 @@ func (w *walk) meet(id int32) {
 		w.known[key.String()] = true
 	}
 	var name strings.Builder
-	for ; id >= 0; id = w.nodes[id].parent {
-		name.WriteString(w.nodes[id].text)
+	for ; id >= 0; id = w.read[id].parent {
+		name.WriteString(w.read[id].text)
 	}
 	w.met = append(w.met, meeting{name.String(), ranks})
 }
