@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,11 +36,11 @@ type setting struct {
 }
 
 func settings(l Limits) []setting {
-	processes := l.Processes
-	if processes == 0 {
-		processes = defaultProcesses
+	pids := setting{controller: "pids", v1: "pids.max", v2: "pids.max", value: strconv.FormatInt(l.Processes, 10)}
+	if l.Processes == 0 {
+		pids.value, pids.optional = strconv.Itoa(defaultProcesses), true
 	}
-	all := []setting{{controller: "pids", v1: "pids.max", v2: "pids.max", value: strconv.FormatInt(processes, 10)}}
+	all := []setting{pids}
 	if l.MemoryBytes > 0 {
 		bytes := strconv.FormatInt(l.MemoryBytes, 10)
 		all = append(all,
@@ -55,68 +56,72 @@ func settings(l Limits) []setting {
 	return all
 }
 
-// newCgroup makes the cgroups of a sandbox and sets its limits. When an error
-// is returned nothing is left.
-func (h hierarchies) newCgroup(id string, l Limits) (*cgroup, error) {
+// newCgroup makes the cgroups that the limits need, and sets them. When an
+// error is returned nothing is left.
+func (h hierarchies) newCgroup(name string, l Limits) (*cgroup, error) {
 	const attempts = 5 // another provider may remove the parent, when it is empty, at any moment
 	for i := 1; ; i++ {
-		c, err := h.tryCgroup(id, l)
+		c, err := h.tryCgroup(name, settings(l))
 		if err == nil || i == attempts || !errors.Is(err, fs.ErrNotExist) {
 			return c, err
 		}
 	}
 }
 
-func (h hierarchies) tryCgroup(id string, l Limits) (_ *cgroup, err error) {
+func (h hierarchies) tryCgroup(name string, settings []setting) (_ *cgroup, err error) {
 	c := &cgroup{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.close(), h.removeCgroup(context.Background(), id))
+			err = errors.Join(err, c.close(), h.removeCgroup(context.Background(), name))
 		}
 	}()
 	if err := h.delegate(); err != nil {
 		return c, err
 	}
-	for _, dir := range h.all() {
-		if err := os.MkdirAll(filepath.Join(dir, id), 0o755); err != nil {
+	if h.unified != "" {
+		dir := filepath.Join(parent(h.unified), name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return c, fmt.Errorf("make cgroup: %w", err)
 		}
-	}
-	for _, s := range settings(l) {
-		if err := h.set(id, s); err != nil && !s.optional {
+		if c.unified, err = os.Open(dir); err != nil {
 			return c, err
 		}
+		c.memory = dir
 	}
-	for _, dir := range h.all() {
-		if dir != parent(h.unified) || h.unified == "" {
-			c.v1 = append(c.v1, filepath.Join(dir, id))
+	for _, s := range settings {
+		// Joining a hierarchy of v1 is what takes the time: only where needed.
+		if m := h.v1[s.controller]; m != "" {
+			dir := filepath.Join(parent(m), name)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return c, fmt.Errorf("make cgroup: %w", err)
+			}
+			if !slices.Contains(c.v1, dir) {
+				c.v1 = append(c.v1, dir)
+			}
+			if s.controller == "memory" {
+				c.memory = dir
+			}
 		}
-	}
-	if h.unified != "" {
-		if c.unified, err = os.Open(filepath.Join(parent(h.unified), id)); err != nil {
+		if err := h.set(name, s); err != nil && !s.optional {
 			return c, err
 		}
-		c.memory = c.unified.Name()
-	}
-	if m := h.v1["memory"]; m != "" {
-		c.memory = filepath.Join(parent(m), id)
 	}
 	return c, nil
 }
 
-func (h hierarchies) set(id string, s setting) error {
-	dir, name, value := "", s.v1, s.value
+func (h hierarchies) set(name string, s setting) error {
+	dir, file, value := "", s.v1, s.value
 	if m := h.v1[s.controller]; m != "" {
-		dir = filepath.Join(parent(m), id)
+		dir = filepath.Join(parent(m), name)
 	} else if h.unified != "" {
-		dir, name = filepath.Join(parent(h.unified), id), s.v2
+		dir, file = filepath.Join(parent(h.unified), name), s.v2
 		if s.value2 != "" {
 			value = s.value2
 		}
 	} else {
 		return fmt.Errorf("limit %s: no cgroup controller", s.controller)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(value), 0); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(value), 0); err != nil {
 		return fmt.Errorf("limit %s: %w", s.controller, err)
 	}
 	return nil
@@ -125,7 +130,7 @@ func (h hierarchies) set(id string, s setting) error {
 // unwritable says whether an error means that cgroups aren't the caller's to
 // make.
 func unwritable(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS)
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.EBUSY)
 }
 
 // join puts a process into the hierarchies that it wasn't born into.
@@ -166,10 +171,10 @@ func (c *cgroup) close() error {
 }
 
 // removeCgroup kills what is left in the cgroups of a sandbox, and removes them.
-func (h hierarchies) removeCgroup(ctx context.Context, id string) error {
+func (h hierarchies) removeCgroup(ctx context.Context, name string) error {
 	var errs []error
 	for _, dir := range h.all() {
-		if err := removeDir(ctx, filepath.Join(dir, id)); err != nil {
+		if err := removeDir(ctx, filepath.Join(dir, name)); err != nil {
 			errs = append(errs, fmt.Errorf("remove cgroup: %w", err))
 		}
 		// The last one out removes what all of them share.

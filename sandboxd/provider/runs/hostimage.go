@@ -11,35 +11,35 @@ import (
 	"github.com/sallyport/sallyport/sandboxd/provider/runs/wire"
 )
 
-// The host image shows /usr and a chosen part of /etc. Their mounts aren't
+// The host image shows /usr and a chosen part of /etc. The mount of /usr isn't
 // mapped: to everybody in the sandbox, its root included, the host's files
 // belong to somebody else, so only what anybody on the host may read can be
-// read. Nothing on these lists holds a credential: no shadow, no git, npm or
-// apt credentials, no keys.
+// read. Of /etc such files are copied. Nothing on these lists holds a
+// credential: no shadow, no git, npm or apt credentials, no keys.
 
-// hostMounts are mounted read-only where they exist.
+// hostMounts are directories that are mounted read-only where they exist and
+// aren't links.
 var hostMounts = []string{
-	"/usr",
-	"/etc/alternatives", "/etc/fonts", "/etc/java*", "/etc/ld.so.cache", "/etc/ld.so.conf.d", "/etc/mime.types",
-	"/etc/perl", "/etc/python3*", "/etc/protocols", "/etc/services", "/etc/terminfo", "/etc/X11",
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 	"/sys/devices/system/cpu", "/sys/devices/system/node",
 }
 
-// hostCopies are copied, so that the sandbox can change them.
-var hostCopies = []string{
-	"/etc/bash.bashrc", "/etc/debian_version", "/etc/inputrc", "/etc/ld.so.conf", "/etc/locale.alias",
-	"/etc/locale.conf", "/etc/networks", "/etc/profile", "/etc/profile.d/*.sh", "/etc/shells", "/etc/timezone",
-	"/etc/ssl/openssl.cnf", "/etc/default/locale", "/etc/redhat-release", "/etc/alpine-release",
-	"/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources",
-	"/etc/apt/trusted.gpg", "/etc/apt/trusted.gpg.d/*", "/etc/apt/keyrings/*", "/etc/apt/preferences.d/*",
-	"/etc/apt/apt.conf.d/*",
-}
-
-// hostLinks are copied where they are symbolic links on the host, and mounted
-// where they are still directories.
+// hostLinks are copied where they are symbolic links.
 var hostLinks = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/localtime", "/etc/os-release"}
 
-// maxCopy is the largest file of the host that is copied into each sandbox.
+// hostCopies are copied where they exist.
+var hostCopies = []string{
+	"/etc/alternatives", "/etc/fonts", "/etc/java*", "/etc/perl", "/etc/python3*", "/etc/terminfo", "/etc/X11",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+	"/etc/bash.bashrc", "/etc/inputrc", "/etc/profile", "/etc/profile.d/*.sh", "/etc/shells",
+	"/etc/locale.alias", "/etc/locale.conf", "/etc/default/locale", "/etc/timezone",
+	"/etc/mime.types", "/etc/networks", "/etc/protocols", "/etc/services", "/etc/ssl/openssl.cnf",
+	"/etc/debian_version", "/etc/redhat-release", "/etc/alpine-release",
+	"/etc/apt/sources.list", "/etc/apt/sources.list.d/*.list", "/etc/apt/sources.list.d/*.sources",
+	"/etc/apt/trusted.gpg", "/etc/apt/trusted.gpg.d", "/etc/apt/keyrings", "/etc/apt/preferences.d", "/etc/apt/apt.conf.d",
+}
+
+// maxCopy is the largest file of the host that is copied.
 const maxCopy = 1 << 20
 
 const passwd = `root:x:0:0:root:/root:/bin/bash
@@ -92,61 +92,72 @@ var hostDirs = []wire.Entry{
 // userinfo finds credentials in a URL.
 var userinfo = regexp.MustCompile(`://[^/\s"]*@`)
 
-// hostImage returns what the host image consists of: the mounts by their path
-// on the host, which is where they go, and what is created besides.
-func hostImage() (mounts []string, entries []wire.Entry, err error) {
-	for _, pattern := range hostMounts {
-		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			return nil, nil, err
-		}
-		mounts = append(mounts, paths...)
-	}
-	entries = append(entries, hostDirs...)
-	for _, path := range hostLinks {
-		if target, err := os.Readlink(path); err == nil {
-			entries = append(entries, wire.Entry{Kind: wire.Link, Path: path, Data: []byte(target)})
-		} else if st, err := os.Stat(path); err == nil && st.IsDir() {
-			mounts = append(mounts, path)
-		}
-	}
+// hostFiles returns the host's part of the host image: what lies at the paths
+// that are copied, directories with all that is in them.
+func hostFiles() ([]hostFile, error) {
+	var files []hostFile
 	for _, pattern := range hostCopies {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, path := range paths {
-			e, err := hostCopy(path)
+			err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return skipMissing(err)
+				}
+				info, err := d.Info()
+				if err != nil {
+					return skipMissing(err)
+				}
+				files = append(files, hostFile{path, info})
+				return nil
+			})
 			if err != nil {
-				return nil, nil, err
-			}
-			if e != nil {
-				entries = append(entries, *e)
+				return nil, err
 			}
 		}
 	}
-	return mounts, entries, nil
+	return files, nil
 }
 
-// hostCopy returns the file as an entry, or nil if it isn't for a sandbox: it
-// isn't a file that anybody may read, is too large, or holds a credential.
-func hostCopy(path string) (*wire.Entry, error) {
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// skipMissing passes over what was replaced or can't be read: then it isn't
+// for a sandbox either.
+func skipMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
 	}
-	if err != nil {
-		return nil, err
+	return err
+}
+
+// hostFile is a file, directory or link of the host, as found.
+type hostFile struct {
+	path string
+	info fs.FileInfo
+}
+
+// entry returns the file as an entry, or nil if it isn't for a sandbox: not
+// everybody may read it, it is too large, or it holds a credential.
+func (f hostFile) entry() (*wire.Entry, error) {
+	const everybodyReads, everybodyEnters = 0o004, 0o001
+	switch mode := f.info.Mode(); {
+	case mode.IsDir() && mode&everybodyEnters != 0:
+		return &wire.Entry{Kind: wire.Dir, Path: f.path, Mode: 0o755}, nil
+	case mode&fs.ModeSymlink != 0:
+		target, err := os.Readlink(f.path)
+		if err != nil {
+			return nil, skipMissing(err)
+		}
+		return &wire.Entry{Kind: wire.Link, Path: f.path, Data: []byte(target)}, nil
+	case mode.IsRegular() && mode&everybodyReads != 0 && f.info.Size() <= maxCopy:
+		b, err := os.ReadFile(f.path)
+		if err != nil {
+			return nil, skipMissing(err)
+		}
+		if strings.HasPrefix(f.path, "/etc/apt/") && userinfo.Match(b) {
+			return nil, nil
+		}
+		return &wire.Entry{Kind: wire.File, Path: f.path, Mode: 0o644, Data: b}, nil
 	}
-	if !st.Mode().IsRegular() || st.Mode()&0o004 == 0 || st.Size() > maxCopy {
-		return nil, nil
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if strings.HasPrefix(path, "/etc/apt/") && userinfo.Match(b) {
-		return nil, nil
-	}
-	return &wire.Entry{Kind: wire.File, Path: path, Mode: 0o644, Data: b}, nil
+	return nil, nil
 }

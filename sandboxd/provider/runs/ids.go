@@ -27,6 +27,10 @@ const (
 	rangeMost = 4093
 )
 
+// rangedRoot is the sandbox's root in an ordinary user's namespace, where 0 is
+// the user.
+const rangedRoot = 1
+
 // ids says who the users of a sandbox are outside of it.
 type ids struct {
 	mappings []syscall.SysProcIDMap // of users and of groups alike
@@ -48,14 +52,24 @@ func reserveIDs() (*ids, error) {
 	case extent >= idCount:
 		// An ordinary user in a user namespace of its own, who is its root
 		// and should be the sandbox's user.
-		return &ids{root: 1, mappings: []syscall.SysProcIDMap{
-			{ContainerID: rootID, HostID: 1, Size: userID},
+		return &ids{root: rangedRoot, mappings: []syscall.SysProcIDMap{
+			{ContainerID: rootID, HostID: rangedRoot, Size: userID},
 			{ContainerID: userID, HostID: 0, Size: 1},
 			{ContainerID: userID + 1, HostID: userID + 1, Size: idCount - 1 - userID},
 		}}, nil
 	default:
 		return &ids{oneID: true, mappings: []syscall.SysProcIDMap{{ContainerID: userID, HostID: 0, Size: 1}}}, nil
 	}
+}
+
+// layerOwner returns who owns layers on disk: 0 where mounts are mapped, else
+// the sandbox's root itself.
+func layerOwner() (int, error) {
+	extent, whole, err := ownIDs()
+	if err == nil && !whole && extent >= idCount {
+		return rangedRoot, nil
+	}
+	return 0, err
 }
 
 // ownIDs returns how many ids from 0 the caller's user namespace has, and

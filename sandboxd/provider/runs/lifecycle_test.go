@@ -69,8 +69,8 @@ func resources(t *testing.T) map[string]int {
 	count := make(map[string]int)
 	for name, pattern := range map[string]string{
 		"descriptors": "/proc/self/fd/*",
-		"cgroups":     "/sys/fs/cgroup/*/sallyport/left-*",
-		"cgroups, v2": "/sys/fs/cgroup/sallyport/left-*",
+		"cgroups":     fmt.Sprintf("/sys/fs/cgroup/*/sallyport/left-%d-*", os.Getpid()),
+		"cgroups, v2": fmt.Sprintf("/sys/fs/cgroup/sallyport/left-%d-*", os.Getpid()),
 	} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
@@ -123,10 +123,10 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cycle("left-first") // what is opened once
+	cycle(fmt.Sprintf("left-%d-first", os.Getpid())) // what is opened once
 	before := resources(t)
 	for i := range 50 {
-		cycle(fmt.Sprintf("left-%d", i))
+		cycle(fmt.Sprintf("left-%d-%d", os.Getpid(), i))
 	}
 	after := resources(t)
 	for name, n := range after {
@@ -259,7 +259,7 @@ func TestKilledOwner(t *testing.T) {
 	}
 	_ = owner.Wait()
 
-	procs, err := filepath.Glob("/sys/fs/cgroup/*/sallyport/orphan/cgroup.procs")
+	procs, err := filepath.Glob("/sys/fs/cgroup/*/sallyport/orphan.*/cgroup.procs")
 	if err != nil || len(procs) == 0 {
 		t.Fatalf("no cgroup to look at: %v", err)
 	}
@@ -285,7 +285,7 @@ func TestKilledOwner(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory is left: %v", err)
 	}
-	if left, _ := filepath.Glob("/sys/fs/cgroup/*/sallyport/orphan"); len(left) > 0 {
+	if left, _ := filepath.Glob("/sys/fs/cgroup/*/sallyport/orphan.*"); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 }

@@ -8,8 +8,9 @@ import (
 
 // Provider starts sandboxes on this machine. It is safe for concurrent use.
 type Provider struct {
-	config  Config
-	program func() (*os.File, error) // the init, loaded once
+	config    Config
+	program   func() (*os.File, error) // the init, loaded once
+	hostLayer func() (string, error)   // the bottom of the host image, as the host is when it is first asked for
 }
 
 // New returns a Provider for c. It does no I/O.
@@ -20,6 +21,13 @@ func New(c Config) (*Provider, error) {
 	return &Provider{
 		config:  c,
 		program: sync.OnceValues(func() (*os.File, error) { return openProgram(c) }),
+		hostLayer: sync.OnceValues(func() (string, error) {
+			owner, err := layerOwner()
+			if err != nil {
+				return "", err
+			}
+			return openHostLayer(c.StateDir, owner)
+		}),
 	}, nil
 }
 

@@ -66,8 +66,8 @@ func (b *builder) build(s Spec) (_ *rootfs, err error) {
 	if err := b.addRoot(r, layer); err != nil {
 		return nil, err
 	}
-	if layer == "" {
-		if err := r.addHostImage(); err != nil {
+	if isHost(s.Image) {
+		if err := r.addHostMounts(); err != nil {
 			return nil, err
 		}
 	}
@@ -78,10 +78,12 @@ func (b *builder) build(s Spec) (_ *rootfs, err error) {
 	return r, nil
 }
 
-// layer returns the directory that an image is, or "" for the host's.
+func isHost(image string) bool { return image == "" || image == "host" }
+
+// layer returns the directory that an image is.
 func (b *builder) layer(image string) (string, error) {
-	if image == "" || image == "host" {
-		return "", nil
+	if isHost(image) {
+		return b.provider.hostLayer()
 	}
 	st, err := os.Stat(image)
 	if err != nil {
@@ -94,9 +96,6 @@ func (b *builder) layer(image string) (string, error) {
 }
 
 func (b *builder) addRoot(r *rootfs, layer string) error {
-	if layer == "" {
-		layer = filepath.Join(b.dir.path, "lower")
-	}
 	lower, err := cloneMount(layer, mountOptions{readOnly: true, mapped: b.owners})
 	if err != nil {
 		return err
@@ -114,12 +113,11 @@ func (b *builder) addRoot(r *rootfs, layer string) error {
 	return r.add(root, "/")
 }
 
-func (r *rootfs) addHostImage() error {
-	mounts, entries, err := hostImage()
-	if err != nil {
-		return fmt.Errorf("prepare host image: %w", err)
-	}
-	for _, path := range mounts {
+func (r *rootfs) addHostMounts() error {
+	for _, path := range hostMounts {
+		if st, err := os.Lstat(path); err != nil || !st.IsDir() {
+			continue
+		}
 		f, err := cloneMount(path, mountOptions{readOnly: true})
 		if err != nil {
 			return err
@@ -128,7 +126,6 @@ func (r *rootfs) addHostImage() error {
 			return err
 		}
 	}
-	r.entries = append(r.entries, entries...)
 	return nil
 }
 

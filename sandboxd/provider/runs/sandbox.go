@@ -23,6 +23,7 @@ type Sandbox struct {
 	ids         *ids
 	dir         *sandboxDir
 	hierarchies hierarchies
+	cgroupName  string
 	cgroup      *cgroup
 	init        *exec.Cmd
 	conn        *net.UnixConn
@@ -39,8 +40,9 @@ type Sandbox struct {
 	stopped bool
 }
 
-func newSandbox(id string) *Sandbox {
-	return &Sandbox{id: id, ready: make(chan wire.Message, 1), done: make(chan struct{}), processes: make(map[uint32]*Process)}
+func newSandbox(id, cgroupName string) *Sandbox {
+	return &Sandbox{id: id, cgroupName: cgroupName,
+		ready: make(chan wire.Message, 1), done: make(chan struct{}), processes: make(map[uint32]*Process)}
 }
 
 // ID returns the id that the sandbox was started with.
@@ -81,7 +83,7 @@ func (sb *Sandbox) Stop(ctx context.Context) error {
 	}
 	var errs []error
 	if sb.cgroup != nil {
-		if err := sb.hierarchies.removeCgroup(ctx, sb.id); err != nil {
+		if err := sb.hierarchies.removeCgroup(ctx, sb.cgroupName); err != nil {
 			return fmt.Errorf("stop sandbox: %w", err)
 		}
 		errs = append(errs, sb.cgroup.close())

@@ -44,7 +44,8 @@ type File struct {
 	Mode os.FileMode
 }
 
-// Limits of one sandbox; zero means no limit of that kind.
+// Limits of one sandbox; zero means no limit of that kind, except that there
+// are never more than 4096 processes by default.
 type Limits struct {
 	CPUs        float64
 	MemoryBytes int64

@@ -47,7 +47,7 @@ func (p *Provider) Start(ctx context.Context, s Spec) (*Sandbox, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	sb := newSandbox(s.ID)
+	sb := newSandbox(s.ID, p.cgroupName(s.ID))
 	if err := p.start(ctx, sb, program, s); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
@@ -78,11 +78,11 @@ func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s S
 	if sb.ids, err = reserveIDs(); err != nil {
 		return err
 	}
-	layerRoot := 0
-	if !sb.ids.mounts {
-		layerRoot = sb.ids.root
+	owner, err := layerOwner()
+	if err != nil {
+		return err
 	}
-	if sb.dir, err = p.claim(s.ID, layerRoot); err != nil {
+	if sb.dir, err = p.claim(s.ID, owner); err != nil {
 		return err
 	}
 	if err := sb.limit(s.Limits); err != nil {
@@ -109,15 +109,15 @@ func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s S
 	return sb.setUp(ctx, root, s)
 }
 
-// limit makes the cgroups. An ordinary user may go without, which Degraded
-// tells.
+// limit makes the cgroups. Where they can't be had, an ordinary user goes
+// without, and so does root if no limit was asked for; Degraded tells.
 func (sb *Sandbox) limit(l Limits) error {
 	var err error
 	if sb.hierarchies, err = findHierarchies(); err != nil {
 		return err
 	}
-	sb.cgroup, err = sb.hierarchies.newCgroup(sb.id, l)
-	if err != nil && !sb.ids.mounts && unwritable(err) {
+	sb.cgroup, err = sb.hierarchies.newCgroup(sb.cgroupName, l)
+	if err != nil && unwritable(err) && (!sb.ids.mounts || l == Limits{}) {
 		sb.hierarchies, sb.cgroup, err = hierarchies{}, &cgroup{}, nil
 	}
 	if err != nil {

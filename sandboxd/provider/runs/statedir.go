@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +23,17 @@ const (
 
 // validID keeps ids fit for a file name, a cgroup name and a host name.
 var validID = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// cgroupName returns the name of a sandbox's cgroup. Ids are unique only within
+// a state directory, so the name says which one it is.
+func (p *Provider) cgroupName(id string) string {
+	dir, err := realPath(p.config.StateDir)
+	if err != nil {
+		dir = p.config.StateDir // it is about to be made
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return id + "." + hex.EncodeToString(sum[:4])
+}
 
 // sandboxDir is a sandbox's directory. Its owner holds a lock on a file in it,
 // which the kernel drops with the owner: what isn't locked is left over.
@@ -51,7 +64,7 @@ func (p *Provider) claim(id string, layerRoot int) (*sandboxDir, error) {
 	if d.lock, err = tryLock(filepath.Join(d.path, lockFile)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(d.path))
 	}
-	for _, name := range []string{"lower", "upper", "work"} {
+	for _, name := range []string{"upper", "work"} {
 		path := filepath.Join(d.path, name)
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return nil, errors.Join(err, d.remove())
@@ -113,7 +126,7 @@ func (p *Provider) reapOne(ctx context.Context, h hierarchies, id string) error 
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.removeCgroup(ctx, id), d.remove())
+	return errors.Join(h.removeCgroup(ctx, p.cgroupName(id)), d.remove())
 }
 
 // tryLock creates and locks a file, or fails with EWOULDBLOCK.

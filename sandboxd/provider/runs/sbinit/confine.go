@@ -9,12 +9,13 @@ import (
 	"github.com/sallyport/sallyport/sandboxd/provider/runs/wire"
 )
 
-// confine gives up, for good and in every thread, what the sandbox must not
-// have. Commands inherit the rest.
+// confine gives up, for good, what the sandbox must not have. What it does to
+// the main thread is what commands inherit; the filter and the capabilities
+// concern all threads.
 func confine(s *wire.Setup) error {
 	// Seen from inside, the sandbox's own cgroup is the root of all.
-	if err := everyThread("unshare cgroup namespace", unix.SYS_UNSHARE, unix.CLONE_NEWCGROUP, 0); err != nil {
-		return err
+	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
+		return failed("unshare cgroup namespace", err)
 	}
 	// One byte fits no dump, and is the one limit at which the kernel doesn't
 	// start the host's dump handler either.
@@ -29,8 +30,9 @@ func confine(s *wire.Setup) error {
 	if err := dropCapabilities(s.Capabilities); err != nil {
 		return err
 	}
-	if err := everyThread("set no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
-		return err
+	// The filter takes this along to all threads.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return failed("set no_new_privs", err)
 	}
 	return filter(s.Filter)
 }
@@ -40,23 +42,25 @@ func dropCapabilities(keep uint64) error {
 		if keep&(1<<c) != 0 {
 			continue
 		}
-		_, _, e := syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0)
-		if e == unix.EINVAL {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+		if err == unix.EINVAL {
 			break // the kernel knows no more capabilities
 		}
-		if e != 0 {
-			return failed("drop a capability", e)
+		if err != nil {
+			return failed("drop a capability", err)
 		}
 	}
-	if err := everyThread("clear ambient capabilities", unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL); err != nil {
-		return err
-	}
+	// With nothing inheritable the ambient ones go too.
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	data := [2]unix.CapUserData{
 		{Effective: uint32(keep), Permitted: uint32(keep)},
 		{Effective: uint32(keep >> 32), Permitted: uint32(keep >> 32)},
 	}
-	return everyThread("set capabilities", unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])))
+	_, _, e := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0)
+	if e != 0 {
+		return failed("set capabilities", e)
+	}
+	return nil
 }
 
 // filter installs the seccomp program in all threads.
@@ -71,13 +75,6 @@ func filter(program []byte) error {
 	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&p)))
 	if e != 0 {
 		return failed("install seccomp filter", e)
-	}
-	return nil
-}
-
-func everyThread(step string, call, a, b uintptr) error {
-	if _, _, e := syscall.AllThreadsSyscall6(call, a, b, 0, 0, 0, 0); e != 0 {
-		return failed(step, e)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/sallyport/sallyport/sandboxd/provider/runs/wire"
@@ -20,44 +18,49 @@ func makeEntries(entries []wire.Entry) error {
 }
 
 func makeEntry(e *wire.Entry) error {
-	if err := makeParents(e.Path); err != nil {
+	err := create(e)
+	if err == unix.ENOENT {
+		if err := makeParents(e.Path); err != nil {
+			return err
+		}
+		err = create(e)
+	}
+	if err != unix.EEXIST {
 		return err
 	}
+	if e.Kind == wire.Dir || e.Kind == wire.FileIfAbsent {
+		return nil
+	}
+	if err := unix.Unlink(e.Path); err != nil {
+		return err
+	}
+	return create(e)
+}
+
+// create creates the entry, or fails with EEXIST.
+func create(e *wire.Entry) error {
 	switch e.Kind {
 	case wire.Dir:
-		if err := unix.Mkdir(e.Path, e.Mode); err != nil {
-			if err == unix.EEXIST {
-				return nil
-			}
+		if err := unix.Mkdir(e.Path, 0o700); err != nil {
 			return err
 		}
 		return own(e)
 	case wire.Link:
-		if err := remove(e.Path); err != nil {
-			return err
-		}
 		return unix.Symlink(string(e.Data), e.Path)
-	case wire.FileIfAbsent:
-		if unix.Access(e.Path, unix.F_OK) == nil {
-			return nil
-		}
-	case wire.File:
-		if err := remove(e.Path); err != nil {
-			return err
-		}
+	case wire.File, wire.FileIfAbsent:
+		return writeFile(e)
 	default:
 		return wire.ErrMalformed
 	}
-	return writeFile(e)
 }
 
 func writeFile(e *wire.Entry) error {
-	f, err := os.OpenFile(e.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	fd, err := unix.Open(e.Path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(e.Data)
-	if cerr := f.Close(); err == nil {
+	err = writeAll(fd, e.Data)
+	if cerr := unix.Close(fd); err == nil {
 		err = cerr
 	}
 	if err == nil {
@@ -66,18 +69,27 @@ func writeFile(e *wire.Entry) error {
 	return err
 }
 
-// own gives the entry its owner, then its mode, which a change of owner or the
-// umask would have trimmed.
-func own(e *wire.Entry) error {
-	if err := unix.Lchown(e.Path, int(e.ID), int(e.ID)); err != nil {
-		return err
-	}
-	return unix.Chmod(e.Path, e.Mode)
-}
-
-func remove(path string) error {
-	if err := unix.Unlink(path); err != nil && err != unix.ENOENT {
-		return err
+func writeAll(fd int, b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.Write(fd, b)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		b = b[n:]
 	}
 	return nil
+}
+
+// own gives the entry its owner, then its mode, which a change of owner would
+// have trimmed.
+func own(e *wire.Entry) error {
+	if int(e.ID) != unix.Getuid() {
+		if err := unix.Lchown(e.Path, int(e.ID), int(e.ID)); err != nil {
+			return err
+		}
+	}
+	return unix.Chmod(e.Path, e.Mode)
 }
