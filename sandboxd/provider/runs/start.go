@@ -74,7 +74,10 @@ func (s Spec) validate() error {
 
 // start fills in sb step by step, so that Stop undoes as much as was done.
 func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s Spec) error {
-	var err error
+	err := ctx.Err()
+	if err != nil {
+		return err
+	}
 	if sb.ids, err = reserveIDs(); err != nil {
 		return err
 	}
