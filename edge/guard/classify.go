@@ -52,7 +52,7 @@ func Classify(addr netip.Addr) Class {
 		return Invalid
 	}
 	addr = addr.WithZone("").Unmap()
-	if metadata[addr] {
+	if isMetadata(addr) {
 		return Metadata
 	}
 	if addr.Is4() {

@@ -49,7 +49,10 @@ var literals = []struct {
 	{"2606:4700::5efe:10.0.0.1", guard.Private}, {"2606:4700::200:5efe:127.0.0.1", guard.Loopback}, {"2606:4700::5efe:8.8.8.8", guard.Public}, {"fe80::5efe:8.8.8.8", guard.LinkLocal},
 
 	// Metadata, in every disguise.
-	{"169.254.169.254", guard.Metadata}, {"169.254.169.253", guard.Metadata}, {"169.254.170.2", guard.Metadata}, {"169.254.170.23", guard.Metadata},
+	{"169.254.169.254", guard.Metadata}, {"169.254.169.253", guard.Metadata}, {"169.254.169.252", guard.Metadata},
+	{"169.254.169.1", guard.Metadata}, {"169.254.168.255", guard.LinkLocal}, {"169.254.171.0", guard.LinkLocal}, {"fd00:ec2::250", guard.Metadata},
+	{"fd00:c1::a9fe:a9fe", guard.Metadata}, {"::ffff:169.254.169.252", guard.Metadata}, {"64:ff9b::169.254.169.252", guard.Metadata},
+	{"169.254.170.2", guard.Metadata}, {"169.254.170.23", guard.Metadata},
 	{"100.100.100.200", guard.Metadata}, {"168.63.129.16", guard.Metadata}, {"192.0.0.192", guard.Metadata},
 	{"fd00:ec2::254", guard.Metadata}, {"fd20:ce::254", guard.Metadata}, {"fe80::a9fe:a9fe", guard.Metadata}, {"fe80::a9fe:a9fe%eth0", guard.Metadata},
 	{"::ffff:169.254.169.254", guard.Metadata}, {"::169.254.169.254", guard.Metadata}, {"::ffff:0:169.254.169.254", guard.Metadata},

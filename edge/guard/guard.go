@@ -12,7 +12,10 @@
 // metadata addresses are refused whatever the configuration says.
 package guard
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Class is what an address is good for. The zero value is no address.
 type Class uint8
@@ -59,23 +62,25 @@ func (c Class) String() string {
 func (c Class) Listable() bool { return c > Own }
 
 // metadata are the services that hand out credentials or user data to whoever
-// asks from the machine.
-var metadata = map[netip.Addr]bool{
-	netip.MustParseAddr("169.254.169.254"):    true, // AWS, GCP, Azure, DigitalOcean, Hetzner, OpenStack, Oracle
-	netip.MustParseAddr("169.254.169.253"):    true, // AWS resolver
-	netip.MustParseAddr("169.254.170.2"):      true, // AWS ECS task credentials
-	netip.MustParseAddr("169.254.170.23"):     true, // AWS EKS pod identity
-	netip.MustParseAddr("169.254.42.42"):      true, // Scaleway
-	netip.MustParseAddr("169.254.0.23"):       true, // Tencent Cloud
-	netip.MustParseAddr("100.100.100.200"):    true, // Alibaba Cloud
-	netip.MustParseAddr("168.63.129.16"):      true, // Azure wire server
-	netip.MustParseAddr("192.0.0.192"):        true, // Oracle Cloud, classic
-	netip.MustParseAddr("fd00:ec2::254"):      true, // AWS
-	netip.MustParseAddr("fd00:ec2::253"):      true, // AWS resolver
-	netip.MustParseAddr("fd00:ec2::23"):       true, // AWS EKS pod identity
-	netip.MustParseAddr("fd20:ce::254"):       true, // GCP
-	netip.MustParseAddr("fd00:42::42"):        true, // Scaleway
-	netip.MustParseAddr("fd00:a9fe:a9fe::1"):  true, // Linode
-	netip.MustParseAddr("fe80::a9fe:a9fe"):    true, // OpenStack
-	netip.MustParseAddr("fd00:a9fe:a9fe::fe"): true, // OpenStack on some clouds
+// asks from the machine. Where a cloud keeps several in one network, the whole
+// network counts: it moves them about, and there is nothing else in it.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("169.254.169.0/24"),       // AWS, GCP, GKE, Azure, DigitalOcean, Hetzner, OpenStack, Oracle
+	netip.MustParsePrefix("169.254.170.0/24"),       // AWS: ECS task credentials, EKS pod identity
+	netip.MustParsePrefix("169.254.42.42/32"),       // Scaleway
+	netip.MustParsePrefix("169.254.0.23/32"),        // Tencent Cloud
+	netip.MustParsePrefix("100.100.100.200/32"),     // Alibaba Cloud
+	netip.MustParsePrefix("168.63.129.16/32"),       // Azure wire server
+	netip.MustParsePrefix("192.0.0.192/32"),         // Oracle Cloud, classic
+	netip.MustParsePrefix("fd00:ec2::/32"),          // AWS
+	netip.MustParsePrefix("fd20:ce::254/128"),       // GCP
+	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle Cloud
+	netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway
+	netip.MustParsePrefix("fd00:a9fe:a9fe::1/128"),  // Linode
+	netip.MustParsePrefix("fe80::a9fe:a9fe/128"),    // OpenStack
+	netip.MustParsePrefix("fd00:a9fe:a9fe::fe/128"), // OpenStack on some clouds
+}
+
+func isMetadata(addr netip.Addr) bool {
+	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
