@@ -85,8 +85,10 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 // sources are the kinds of secret that bindings may name.
 func sources(c *config.Config, h *held, pushed *memory.Source) map[string]secret.Source {
 	all := map[string]secret.Source{
-		"env":    env.Source{},
-		"file":   file.Source{},
+		"env": env.Source{},
+		// Whoever may open boundaries chooses what is read, but not the CA key or
+		// the store's, nor what the kernel shows of this process.
+		"file":   file.Source{Deny: []string{c.State, "/proc"}},
 		"memory": pushed,
 	}
 	if !h.ephemeral {

@@ -28,22 +28,27 @@ import (
 
 // Source reads files of this machine. The zero value is ready and safe for
 // concurrent use.
-type Source struct{}
+type Source struct {
+	// Deny are directories below which nothing is read, whichever links lead
+	// there: for the keys of the process that reads, which no binding may send
+	// anywhere. They are absolute; links in them are followed.
+	Deny []string
+}
 
 var _ secret.Source = Source{}
 
 // Read implements [secret.Source]; name is an absolute path, and symbolic
 // links are followed. The version is the modification time and the inode, so
 // it changes with the file whether it is written in place or replaced.
-func (Source) Read(ctx context.Context, name string) (secret.Secret, error) {
-	found, err := read(ctx, name)
+func (s Source) Read(ctx context.Context, name string) (secret.Secret, error) {
+	found, err := s.read(ctx, name)
 	if err != nil {
 		return secret.Secret{}, fmt.Errorf("read secret file %q: %w", name, err)
 	}
 	return found, nil
 }
 
-func read(ctx context.Context, name string) (secret.Secret, error) {
+func (s Source) read(ctx context.Context, name string) (secret.Secret, error) {
 	if err := ctx.Err(); err != nil {
 		return secret.Secret{}, fmt.Errorf("%w: %w", secret.ErrUnavailable, err)
 	}
@@ -56,6 +61,9 @@ func read(ctx context.Context, name string) (secret.Secret, error) {
 		return secret.Secret{}, classify(err)
 	}
 	defer f.Close()
+	if err := s.checkPlace(f); err != nil {
+		return secret.Secret{}, err
+	}
 	version, err := inspect(f)
 	if err != nil {
 		return secret.Secret{}, err
@@ -70,6 +78,31 @@ func read(ctx context.Context, name string) (secret.Secret, error) {
 		return secret.Secret{}, err
 	}
 	return secret.Secret{Value: secret.NewValue(value), Version: version}, nil
+}
+
+// checkPlace refuses an open file below a denied directory. The kernel says
+// where it is, so no link that changes meanwhile can make a difference.
+func (s Source) checkPlace(f *os.File) error {
+	if len(s.Deny) == 0 {
+		return nil
+	}
+	at, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil {
+		return fmt.Errorf("find out where the file is: %w: %w", secret.ErrUnavailable, err)
+	}
+	for _, dir := range s.Deny {
+		real, err := filepath.EvalSymlinks(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("find denied directory: %w: %w", secret.ErrUnavailable, err)
+		}
+		if rel, err := filepath.Rel(real, at); err != nil || filepath.IsLocal(rel) {
+			return fmt.Errorf("below %s, where no secret is read from: %w", dir, secret.ErrDenied)
+		}
+	}
+	return nil
 }
 
 // inspect refuses what isn't a file that only its owner's side can change, and

@@ -114,3 +114,47 @@ func TestMountedSecret(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A binding can't have the reader's own keys sent anywhere, whatever leads to
+// them.
+func TestDeniedDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	for _, name := range []string{"state/authority", "beside"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"linked-dir": state, "linked-file": filepath.Join(state, "authority/key"), "linked-state": state} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"state/authority/key", "state/token", "beside/token", "state.token"} {
+		replace(t, filepath.Join(dir, name), "content")
+	}
+	cases := []struct {
+		name string
+		want error
+	}{
+		{"state/authority/key", secret.ErrDenied},
+		{"state/token", secret.ErrDenied},
+		{"beside/../state/token", secret.ErrDenied},
+		{"linked-dir/token", secret.ErrDenied},
+		{"linked-file", secret.ErrDenied},
+		{"beside/token", nil},
+		{"state.token", nil},
+	}
+	for _, denied := range []string{state, filepath.Join(dir, "linked-state"), state + "/"} {
+		s := file.Source{Deny: []string{denied, "/proc", filepath.Join(dir, "missing")}}
+		for _, c := range cases {
+			if _, err := s.Read(t.Context(), filepath.Join(dir, c.name)); !errors.Is(err, c.want) {
+				t.Errorf("%s, %s denied: %v", c.name, denied, err)
+			}
+		}
+		if _, err := s.Read(t.Context(), "/proc/self/status"); !errors.Is(err, secret.ErrDenied) {
+			t.Errorf("process: %v", err)
+		}
+	}
+}
