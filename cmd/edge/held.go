@@ -23,8 +23,8 @@ type held struct {
 	ephemeral bool
 	roots     *x509.CertPool // nil: the system's
 	audit     *audit.Log
-	proxy     *net.TCPListener  // nil: none
-	control   *net.UnixListener // nil: none
+	proxy     *net.TCPListener // nil: none
+	control   *control.Socket  // nil: none
 }
 
 // open opens all that c names, for an edge that becomes the given user.
@@ -54,8 +54,10 @@ func open(c *config.Config, become *config.User, ephemeral bool) (_ *held, err e
 			return nil, err
 		}
 		// Its own user may talk to an edge, so must get through the mode.
-		if err = giveTo(become, c.Listen.Control); err != nil {
-			return nil, err
+		for _, file := range []string{c.Listen.Control, control.LockFile(c.Listen.Control)} {
+			if err = giveTo(become, file); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return h, nil

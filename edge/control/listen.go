@@ -11,13 +11,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Socket is an open control socket, with the lock that keeps another edge from
+// taking its place.
+type Socket struct {
+	*net.UnixListener
+	lock *os.File
+}
+
+// Close closes and removes the socket, then lets others have its path.
+func (s *Socket) Close() error {
+	return errors.Join(s.UnixListener.Close(), s.lock.Close())
+}
+
+// LockFile is the file beside the socket at path that an edge locks as long as
+// it serves it. It stays when the edge ends: a lock on a file that was removed
+// would keep nobody out.
+func LockFile(path string) string { return path + ".lock" }
+
 // Listen opens the control socket at path with mode 0600. It replaces the
 // socket that a dead edge left behind, and refuses to take the place of one
 // that still answers or of anything that isn't a socket.
-func Listen(path string) (*net.UnixListener, error) {
+func Listen(path string) (_ *Socket, err error) {
 	if err := checkDir(path); err != nil {
 		return nil, fmt.Errorf("listen on control socket: %w", err)
 	}
+	lock, err := takeLock(LockFile(path))
+	if err != nil {
+		return nil, fmt.Errorf("lock control socket: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			lock.Close()
+		}
+	}()
 	if err := clearStale(path); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
@@ -31,7 +57,25 @@ func Listen(path string) (*net.UnixListener, error) {
 		ln.Close()
 		return nil, fmt.Errorf("restrict control socket: %w", err)
 	}
-	return ln, nil
+	return &Socket{ln, lock}, nil
+}
+
+// takeLock locks the file at path, which it makes if there is none, until the
+// file is closed or this process ends.
+func takeLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = errors.New("another edge serves this socket")
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // checkDir refuses a socket in a directory that everyone may write to, sticky or
@@ -73,7 +117,7 @@ func clearStale(path string) error {
 // peerListener accepts only peers that run as root or as this process does,
 // and wraps their connections so that descriptors can be received.
 type peerListener struct {
-	*net.UnixListener
+	*Socket
 	log *slog.Logger
 }
 

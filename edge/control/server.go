@@ -55,7 +55,7 @@ func NewServer(o Options) *Server {
 // Serve answers on ln until ctx is done, then closes ln and every boundary
 // that was opened over it. Descriptors that arrived are served under ctx. It
 // returns nil on such a stop.
-func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
+func (s *Server) Serve(ctx context.Context, ln *Socket) error {
 	server := &http.Server{
 		Handler:           s.routes(ctx),
 		ReadHeaderTimeout: 10 * time.Second,

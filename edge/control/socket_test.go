@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,6 +127,42 @@ func TestDirectoryThatEveryoneMayWrite(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "everyone may write") {
 		t.Errorf("Listen: %v", err)
+	}
+}
+
+// Of many edges that start on a socket that a dead one left, one gets it and
+// keeps it: none removes another's.
+func TestOneListenerGetsStaleSocket(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s")
+	for range 20 {
+		dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead.SetUnlinkOnClose(false)
+		dead.Close()
+		won := make(chan *control.Socket, 8)
+		var starting sync.WaitGroup
+		for range cap(won) {
+			starting.Go(func() {
+				if ln, err := control.Listen(path); err == nil {
+					won <- ln
+				}
+			})
+		}
+		starting.Wait()
+		close(won)
+		if len(won) != 1 {
+			t.Fatalf("%d listeners, want 1", len(won))
+		}
+		ln := <-won
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatalf("the socket of the one that got it is gone: %v", err)
+		}
+		c.Close()
+		ln.Close()
 	}
 }
 
