@@ -25,6 +25,7 @@ type crossing struct {
 	edge     *Edge
 	flow     *flow
 	boundary *boundary.Boundary // as of the last admission; nil before
+	lane     *lane              // nil before it goes on
 	host     policy.Host
 	port     uint16
 	upgrade  bool // the client asks for a WebSocket
@@ -107,9 +108,13 @@ func (c *crossing) dialled(address string) {
 	c.rec.Address = address
 }
 
-// admitted watches over a crossing that goes on: if its policy is withdrawn,
-// its context ends.
-func (c *crossing) admitted() { c.flow.front.live.add(c) }
+// admitted watches over a crossing that goes on, in its boundary's lane: if its
+// policy is withdrawn, its context ends.
+func (c *crossing) admitted() {
+	c.lane = c.edge.lanes.of(c.boundary)
+	c.lane.enter()
+	c.flow.front.live.add(c)
+}
 
 // finish ends the crossing and writes its record. err, if any, is why it ended
 // early; only the first call counts.
@@ -121,6 +126,9 @@ func (c *crossing) finish(err error) {
 			err = cause
 		}
 		c.cancel(nil)
+		if c.lane != nil {
+			c.lane.leave()
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err != nil && c.rec.Detail == "" {

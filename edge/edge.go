@@ -3,7 +3,6 @@ package edge
 import (
 	"crypto/tls"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/elazarl/goproxy"
 	"github.com/sallyport/sallyport/edge/wire"
@@ -12,12 +11,11 @@ import (
 // Edge serves the flows of every boundary in its table. It is safe for
 // concurrent use.
 type Edge struct {
-	opts     Options
-	gate     *Gate
-	upstream *upstream
-	tls      *tls.Config
-	proxy    *goproxy.ProxyHttpServer
-	fronts   atomic.Int64 // Serve calls that use the pooled connections
+	opts  Options
+	gate  *Gate
+	lanes *lanes
+	tls   *tls.Config
+	proxy *goproxy.ProxyHttpServer
 }
 
 // New returns an Edge. It does no I/O and starts nothing; call the Serve
@@ -28,7 +26,7 @@ func New(o Options) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{opts: o, gate: newGate(o), upstream: newUpstream(o)}
+	e := &Edge{opts: o, gate: newGate(o), lanes: newLanes(o)}
 	e.tls = e.newTLSConfig()
 	e.proxy = e.newProxy()
 	return e, nil

@@ -22,7 +22,7 @@ func (e *Edge) exchange(f *flow, w http.ResponseWriter, r *http.Request) *http.R
 	}
 	c.admitted()
 	news := &informer{w: w}
-	resp, err := e.upstream.roundTrip(c, out.WithContext(c.trace(ctx, news)))
+	resp, err := c.lane.upstream.roundTrip(c, out.WithContext(c.trace(ctx, news)))
 	news.stop()
 	if err != nil {
 		return c.refusedResponse(r, upstreamRefusal(c, err))

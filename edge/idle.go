@@ -47,8 +47,10 @@ func (c *idleConn) arm() error {
 var errNoHalfClose = errors.New("connection can't be half-closed")
 
 // CloseWrite ends the sending side.
-func (c *idleConn) CloseWrite() error {
-	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+func (c *idleConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c any) error {
+	if cw, ok := c.(interface{ CloseWrite() error }); ok {
 		return cw.CloseWrite()
 	}
 	return errNoHalfClose

@@ -62,7 +62,7 @@ func (e *Edge) opaque(ctx context.Context, f *flow, conn *wire.Conn, up *wire.Co
 }
 
 func (e *Edge) dialOpaque(ctx context.Context, c *crossing) (*wire.Conn, *refusal.Refusal) {
-	conn, err := e.upstream.dial(ctx, c.host, c.port)
+	conn, err := e.lanes.of(c.boundary).upstream.dial(ctx, c.host, c.port)
 	if err != nil {
 		return nil, upstreamRefusal(c, err)
 	}

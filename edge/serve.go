@@ -43,16 +43,14 @@ func (e *Edge) serve(ctx context.Context, ln net.Listener, handle func(context.C
 	ctx, cancel := context.WithCancel(ctx)
 	f := &front{edge: e, live: newLive(e.gate)}
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
-	e.fronts.Add(1)
+	e.lanes.enter()
 	defer func() {
 		stop()
 		ln.Close()
 		cancel()
 		f.wg.Wait()
 		f.live.end()
-		if e.fronts.Add(-1) == 0 {
-			e.upstream.closeIdle()
-		}
+		e.lanes.leave()
 	}()
 	for delay := time.Duration(0); ; {
 		conn, err := ln.Accept()

@@ -3,9 +3,11 @@ package edge
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sallyport/sallyport/edge/guard"
@@ -13,25 +15,32 @@ import (
 	"github.com/sallyport/sallyport/policy"
 )
 
-// upstream is the only place that connections leave from. It pools them by
-// scheme, host and port of the agreed authority, so that a request for one
-// host never travels on a connection to another; net/http doesn't coalesce
-// HTTP/2 connections by certificate either.
+// upstream is the only place that connections leave from: one for each
+// boundary. It pools them by scheme, host and port of the agreed authority, so
+// that a request for one host never travels on a connection to another;
+// net/http doesn't coalesce HTTP/2 connections by certificate either. Nor does
+// one ever travel on a connection that another boundary has used: an origin
+// that can be led out of step would take the next sandbox's request, with the
+// secret in it, for the rest of the last one's.
 type upstream struct {
 	dialer   *guard.Dialer
 	timeouts Timeouts
 	pooled   *http.Transport // HTTP/2 where the origin has it
 	upgrades *http.Transport // HTTP/1.1 only: a WebSocket takes its connection over
+
+	mu     sync.Mutex // guards what follows
+	conns  map[net.Conn]struct{}
+	closed bool
 }
 
 const (
-	idlePerHost = 64
-	idleInAll   = 1024
+	idlePerHost = 32
+	idleInAll   = 128
 	idleTime    = 90 * time.Second
 	// continueTime is how long an origin may leave Expect: 100-continue
 	// unanswered before the body is sent anyway (RFC 9110 §10.1.1).
 	continueTime = time.Second
-	sessions     = 1024 // TLS sessions kept for resumption
+	sessions     = 64 // TLS sessions kept for resumption
 	// pingAfter and pingTime find out that an HTTP/2 connection is dead, which
 	// would otherwise swallow requests until their time-out.
 	pingAfter = 30 * time.Second
@@ -42,7 +51,7 @@ const (
 )
 
 func newUpstream(o Options) *upstream {
-	u := &upstream{dialer: o.Dialer, timeouts: o.Timeouts}
+	u := &upstream{dialer: o.Dialer, timeouts: o.Timeouts, conns: map[net.Conn]struct{}{}}
 	base := &tls.Config{
 		RootCAs:            o.Roots,
 		MinVersion:         tls.VersionTLS12,
@@ -97,7 +106,7 @@ func (u *upstream) dial(ctx context.Context, host policy.Host, port uint16) (net
 	if err != nil {
 		return nil, &fault{code: dialCode(err), err: err}
 	}
-	return newIdleConn(conn, u.timeouts.Idle), nil
+	return u.keep(newIdleConn(conn, u.timeouts.Idle))
 }
 
 func (u *upstream) dialAddr(ctx context.Context, addr string) (net.Conn, error) {
@@ -129,8 +138,48 @@ func (u *upstream) dialTLS(ctx context.Context, addr string, base *tls.Config) (
 	return tc, nil
 }
 
-// closeIdle ends pooled connections that nobody uses.
-func (u *upstream) closeIdle() {
+var errClosed = errors.New("boundary has closed")
+
+// keep notes a connection until it is closed.
+func (u *upstream) keep(conn net.Conn) (net.Conn, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		conn.Close()
+		return nil, &fault{code: refusal.UpstreamDialError, err: errClosed}
+	}
+	kept := &keptConn{Conn: conn, from: u}
+	u.conns[kept] = struct{}{}
+	return kept, nil
+}
+
+// close ends every connection, in use or not, and lets none be made any more.
+func (u *upstream) close() {
+	u.mu.Lock()
+	u.closed = true
+	conns := u.conns
+	u.conns = nil
+	u.mu.Unlock()
 	u.pooled.CloseIdleConnections()
 	u.upgrades.CloseIdleConnections()
+	for conn := range conns {
+		conn.Close()
+	}
 }
+
+// keptConn is a connection that its upstream knows of.
+type keptConn struct {
+	net.Conn
+	from *upstream
+}
+
+// Close closes the connection and forgets it.
+func (c *keptConn) Close() error {
+	c.from.mu.Lock()
+	delete(c.from.conns, c)
+	c.from.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// CloseWrite ends the sending side.
+func (c *keptConn) CloseWrite() error { return closeWrite(c.Conn) }

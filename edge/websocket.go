@@ -38,9 +38,4 @@ type switchedBody struct {
 }
 
 // CloseWrite ends the sending side.
-func (b *switchedBody) CloseWrite() error {
-	if cw, ok := b.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
-		return cw.CloseWrite()
-	}
-	return errNoHalfClose
-}
+func (b *switchedBody) CloseWrite() error { return closeWrite(b.ReadWriteCloser) }

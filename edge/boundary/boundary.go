@@ -50,6 +50,7 @@ type Boundary struct {
 	token    *[sha256.Size]byte // nil: no token proves it
 	expires  time.Time
 	replaced chan struct{}
+	closed   chan struct{} // of all boundaries of one opening
 }
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
@@ -123,6 +124,12 @@ func bindingError(err error) *Error {
 // isn't allowed any more (decision 27). It is nil, so blocks for ever, for a
 // boundary that no Table returned.
 func (b *Boundary) Replaced() <-chan struct{} { return b.replaced }
+
+// Closed returns a channel that is closed once the boundary's id has left the
+// Table. It stays the same when the boundary is replaced, so it also tells one
+// opening of an id from the next. It is nil for a boundary that no Table
+// returned.
+func (b *Boundary) Closed() <-chan struct{} { return b.closed }
 
 // proves reports whether a token with the given digest proves b at the time
 // now. It takes the same time whichever byte differs.

@@ -81,6 +81,11 @@ func (t *Table) Apply(put []*Boundary, remove []string) []*Boundary {
 			held := *b
 			held.Generation = t.generation
 			held.replaced = make(chan struct{})
+			if before := m[b.ID]; before != nil {
+				held.closed = before.closed
+			} else {
+				held.closed = make(chan struct{})
+			}
 			m[b.ID] = &held
 			stored[i] = &held
 		}
@@ -101,8 +106,12 @@ func (t *Table) swap(change func(map[string]*Boundary)) {
 	change(after)
 	t.snapshot.Store(&after)
 	for id, b := range before {
-		if after[id] != b {
+		now := after[id]
+		if now != b {
 			close(b.replaced)
+		}
+		if now == nil || now.closed != b.closed {
+			close(b.closed)
 		}
 	}
 }

@@ -178,3 +178,23 @@ func BenchmarkAuthenticate(b *testing.B) {
 		table.Authenticate("a", "secret")
 	}
 }
+
+// What belongs to one opening of an id ends with it, and not before.
+func TestClosingIsAnnounced(t *testing.T) {
+	t.Parallel()
+	var table boundary.Table
+	first := table.Put(compile(t, boundary.Spec{ID: "a"}))
+	second := table.Put(compile(t, boundary.Spec{ID: "a"}))
+	if first.Closed() != second.Closed() || isClosed(first.Closed()) {
+		t.Error("a replacement counts as another opening")
+	}
+	table.Delete("a")
+	third := table.Put(compile(t, boundary.Spec{ID: "a"}))
+	if !isClosed(second.Closed()) || isClosed(third.Closed()) {
+		t.Error("closing isn't told, or the next opening is closed")
+	}
+	table.Apply([]*boundary.Boundary{compile(t, boundary.Spec{ID: "a"})}, []string{"a"})
+	if !isClosed(third.Closed()) || isClosed(table.Get("a").Closed()) {
+		t.Error("closed and opened in one step: the old one isn't told, or the new one is closed")
+	}
+}
