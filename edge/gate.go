@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/boundary"
@@ -87,14 +88,16 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 		return nil, applyRefusal(host, err)
 	}
 	c.rec.Injected = injection.Injected
+	out.Close = connectionBound(out.Header)
 	restoreUpgrade(out, c)
 	return out, nil
 }
 
 // checkMethod refuses tunnels in tunnels, and methods whose only purpose is to
-// send a request's headers back, the injected ones included.
+// send a request's headers back, the injected ones included. Case counts in a
+// method (RFC 9110 §9.1), but not to every origin.
 func checkMethod(method string) *refusal.Refusal {
-	switch method {
+	switch strings.ToUpper(method) {
 	case http.MethodConnect, http.MethodTrace, "TRACK", "PRI":
 		return &refusal.Refusal{Code: refusal.ProtocolDenied, Detail: "method " + method}
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/sallyport/sallyport/inject"
 )
 
 // hopByHop are fields that concern one connection only (RFC 9110 §7.6.1).
@@ -43,8 +45,7 @@ func outgoing(ctx context.Context, r *http.Request, c *crossing) *http.Request {
 		Host:          hostField(scheme, c.host, c.port),
 		Body:          c.countedBody(r.Body),
 		ContentLength: r.ContentLength,
-		Trailer:       safeTrailer(r.Trailer),
-		Close:         connectionBound(h),
+		Trailer:       safeTrailer(r.Trailer, c.boundary.Bindings),
 	}
 	return out.WithContext(ctx)
 }
@@ -69,7 +70,8 @@ func wantsWebSocket(r *http.Request) bool {
 
 // connectionBound reports whether a request authenticates the connection it
 // travels on, as NTLM and Negotiate do (RFC 4559 §6). Such a connection must
-// not be kept: the next request on it could be another sandbox's.
+// not be kept: the next request on it may not be meant to have that identity.
+// The credentials may have been injected, so it is asked last.
 func connectionBound(h http.Header) bool {
 	for _, v := range h["Authorization"] {
 		scheme, _, _ := strings.Cut(v, " ")
@@ -80,16 +82,20 @@ func connectionBound(h http.Header) bool {
 	return false
 }
 
-// safeTrailer drops what may not stand in a trailer (RFC 9110 §6.5.1). The map
-// is filled while the body is read, so the result has to share it.
-func safeTrailer(t http.Header) http.Header {
+// safeTrailer drops what may not stand in a trailer (RFC 9110 §6.5.1), and
+// every header that a secret is bound to: an origin that merges trailers would
+// take the client's value beside the injected one. The map is filled while the
+// body is read, and only with the names that are in it, so the result has to
+// share it.
+func safeTrailer(t http.Header, bindings *inject.Set) http.Header {
 	for name := range t {
-		switch name {
+		plain := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+		switch plain {
 		case "Authorization", "Cookie", "Host", "Te", "Connection", "Upgrade", "Content-Encoding",
 			"Content-Type", "Content-Range", "Expect":
 			delete(t, name)
 		default:
-			if isProxyField(name) {
+			if isProxyField(plain) || bindings.BindsHeader(name) {
 				delete(t, name)
 			}
 		}

@@ -2,7 +2,9 @@ package edge_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -119,5 +121,68 @@ func TestBindingOpensNoHost(t *testing.T) {
 	k.send("CONNECT bound.allowed.test:443 HTTP/1.1\r\nHost: bound.allowed.test:443\r\n\r\n")
 	if resp, _ := k.response("GET"); resp.StatusCode != 403 {
 		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
+// Credentials of the connection count wherever they come from: the next request
+// on it would have the identity too.
+func TestInjectedConnectionAuthentication(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	var from [2]string
+	n := 0
+	b.originTLS("bound.allowed.test", 443, &tls.Config{NextProtos: []string{"http/1.1"}}, func(_ http.ResponseWriter, r *http.Request) {
+		from[n] = r.RemoteAddr
+		n++
+	})
+	set := binding
+	set.Mode, set.Format = inject.ModeSet, "Negotiate {value}"
+	b.put(boundary.Spec{ID: boxID, Bindings: []inject.Binding{set}}, defaultPolicy)
+	b.start()
+	c := b.client(false)
+	b.get(c, "https://bound.allowed.test/")
+	b.get(c, "https://bound.allowed.test/")
+	if from[0] == from[1] {
+		t.Error("a connection that a secret has authenticated is used again")
+	}
+}
+
+// Case counts in a method, but not to every server.
+func TestEchoingMethodsInAnyCase(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.origin("www.allowed.test", func(http.ResponseWriter, *http.Request) { t.Error("it went out") })
+	b.start()
+	for _, method := range []string{"TRACE", "trace", "Trace", "track", "CONNECT", "cOnnect"} {
+		k := b.inside("www.allowed.test")
+		k.send(method + " / HTTP/1.1\r\nHost: www.allowed.test\r\n\r\n")
+		if resp, _ := k.response("GET"); resp.StatusCode < 400 {
+			t.Errorf("%s: %d", method, resp.StatusCode)
+		}
+	}
+}
+
+// An origin that merges trailers into the headers must not find the client's
+// value there beside the injected one.
+func TestTrailerCantNameBoundHeader(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.origin("bound.allowed.test", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = json.NewEncoder(w).Encode(r.Trailer)
+	})
+	key := binding
+	key.Header, key.Mode = "X-Api_Key", inject.ModeSet
+	b.put(boundary.Spec{ID: boxID, Bindings: []inject.Binding{key}}, defaultPolicy)
+	b.start()
+	names := []string{"X-Api-Key", "X_api_key", "x-api_key", "Authorization", "Proxy_Authorization", "Content_type", "X-Sum"}
+	request := "POST / HTTP/1.1\r\nHost: bound.allowed.test\r\nTransfer-Encoding: chunked\r\nTrailer: " + strings.Join(names, ", ") + "\r\n\r\n0\r\n"
+	for _, name := range names {
+		request += name + ": 7\r\n"
+	}
+	k := b.inside("bound.allowed.test")
+	k.send(request + "\r\n")
+	if _, body := k.response("POST"); strings.TrimSpace(body) != `{"X-Sum":["7"]}` {
+		t.Errorf("origin saw trailers %s", body)
 	}
 }

@@ -63,3 +63,19 @@ func (s *Set) Env() map[string]string {
 func (s *Set) Binds(host policy.Host, port uint16) bool {
 	return s != nil && len(s.at[endpoint{host, port}]) > 0
 }
+
+// BindsHeader reports whether a secret is bound to the header called name at
+// any destination, in any case and with '_' for '-'.
+func (s *Set) BindsHeader(name string) bool {
+	if s == nil {
+		return false
+	}
+	for _, bindings := range s.at {
+		for _, b := range bindings {
+			if b.header == name || isAlias(name, b.header) {
+				return true
+			}
+		}
+	}
+	return false
+}
