@@ -119,7 +119,9 @@ func (h *head) note(name, value []byte) *Error {
 	case is(name, "transfer-encoding"):
 		h.encodings++
 		if !is(value, "chunked") {
-			return reject(http.StatusNotImplemented, "transfer coding other than chunked")
+			// 400 rather than 501 (RFC 9112 §6.1): an odd spelling is an attack far
+			// more often than a coding that we lack.
+			return reject(http.StatusBadRequest, "transfer coding other than chunked")
 		}
 		h.framing.chunked = true
 	case is(name, "expect"):

@@ -38,8 +38,8 @@ var headCases = []struct {
 	{"length too large", head("POST / HTTP/1.1", "Host: a.test", "Content-Length: 99999999999999999999"), false, 400},
 	{"empty length", head("POST / HTTP/1.1", "Host: a.test", "Content-Length:"), false, 400},
 	{"two codings", head("POST / HTTP/1.1", "Host: a.test", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked"), false, 400},
-	{"gzip, chunked", head("POST / HTTP/1.1", "Host: a.test", "Transfer-Encoding: gzip, chunked"), false, 501},
-	{"identity", head("POST / HTTP/1.1", "Host: a.test", "Transfer-Encoding: identity"), false, 501},
+	{"gzip, chunked", head("POST / HTTP/1.1", "Host: a.test", "Transfer-Encoding: gzip, chunked"), false, 400},
+	{"identity", head("POST / HTTP/1.1", "Host: a.test", "Transfer-Encoding: identity"), false, 400},
 	{"vertical tab in coding", head("POST / HTTP/1.1", "Host: a.test", "Transfer-Encoding: \x0bchunked"), false, 400},
 	{"chunked in http/1.0", head("POST / HTTP/1.0", "Host: a.test", "Transfer-Encoding: chunked"), false, 400},
 	// Case: A15
