@@ -1,11 +1,13 @@
 package inject
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/sallyport/sallyport/inject/secret"
+	"github.com/sallyport/sallyport/inject/shape"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -21,6 +23,34 @@ const (
 	ModeSet Mode = "set"
 )
 
+// Kind says what a binding does.
+type Kind string
+
+const (
+	// KindSecret puts a secret into a header. It is the default.
+	KindSecret Kind = "secret"
+	// KindHoney binds nothing: the variable holds a placeholder that no program
+	// has a reason to send, so whoever does has gone through the environment.
+	KindHoney Kind = "honey"
+)
+
+// OnMisuse says what becomes of a request with a placeholder in a header or URL
+// where it isn't bound.
+type OnMisuse string
+
+const (
+	OnMisuseRefuse  OnMisuse = "refuse"  // the default
+	OnMisuseForward OnMisuse = "forward" // as it is, inert, with a note in the record
+)
+
+// InBody says what becomes of a request with the placeholder in its body.
+type InBody string
+
+const (
+	InBodyLog    InBody = "log"    // the default: sent as it is, inert, with a note in the record
+	InBodyStrict InBody = "strict" // broken off before the placeholder is out
+)
+
 const (
 	defaultPort   = 443
 	defaultHeader = "Authorization"
@@ -29,23 +59,33 @@ const (
 )
 
 // Binding is the wire and configuration form of one binding. Env, Host and
-// Secret are required; Env names the variable that carries the placeholder.
-// Bindings with the same Env share its placeholder, so that one variable can
-// serve several hosts.
+// Secret are required, for KindHoney Env alone; Env names the variable that
+// carries the placeholder. Bindings with the same Env share its placeholder and
+// its shape, so that one variable can serve several hosts.
 //
 // JSON is decoded strictly: unknown and duplicate keys, nulls and wrong types
 // are a *[BindingError].
 type Binding struct {
+	Kind   Kind   `json:"kind,omitempty"` // empty means KindSecret
 	Env    string `json:"env"`
-	Host   string `json:"host"`             // exact: no globs, no IP literals
+	Host   string `json:"host,omitempty"`   // exact: no globs, no IP literals
 	Port   uint16 `json:"port,omitempty"`   // 0 means 443
 	Header string `json:"header,omitempty"` // empty means Authorization
 	Mode   Mode   `json:"mode,omitempty"`   // empty means ModePlaceholder
 	Format string `json:"format,omitempty"` // ModeSet only; "{value}" stands for the secret; empty means "{value}"
-	Secret string `json:"secret"`           // a secret.Ref, "store:api-token"
+	Secret string `json:"secret,omitempty"` // a secret.Ref, "store:api-token"
 	// AllowCookie permits Header to be Cookie. Origins answer cookies with
 	// cookies, which hands the sandbox a session of the secret's owner.
 	AllowCookie bool `json:"allow_cookie,omitempty"`
+	// Shape is what the placeholder looks like: a name of package shape, or
+	// "custom" with a Pattern as shape.Parse reads it; empty means
+	// shape.Default.
+	Shape   string `json:"shape,omitempty"`
+	Pattern string `json:"pattern,omitempty"`
+	// Match limits the binding to some of the requests to Host; nil means all.
+	Match    *Match   `json:"match,omitempty"`
+	OnMisuse OnMisuse `json:"on_misuse,omitempty"` // empty means OnMisuseRefuse
+	InBody   InBody   `json:"in_body,omitempty"`   // empty means InBodyLog
 }
 
 // BindingError says what is wrong with a binding and where. Path is a JSON
@@ -74,8 +114,14 @@ type endpoint struct {
 
 // bound is a checked binding.
 type bound struct {
+	kind        Kind
 	env         string
+	shape       shape.Shape
 	placeholder string
+	forward     bool // OnMisuseForward
+	strict      bool // InBodyStrict
+	match       *matcher
+	index       int // among the secrets of its set
 	at          endpoint
 	header      string // canonical
 	mode        Mode
@@ -88,28 +134,83 @@ func (b Binding) compile() (*bound, *BindingError) {
 	if !envSyntax.MatchString(b.Env) {
 		return nil, &BindingError{"env", "want the name of a variable: letters, digits and _, not starting with a digit, at most 128"}
 	}
+	c := &bound{kind: KindSecret, env: b.Env, mode: ModePlaceholder}
+	if err := b.compileHandling(c); err != nil {
+		return nil, err
+	}
+	switch b.Kind {
+	case "", KindSecret:
+		return c, b.compileSecret(c)
+	case KindHoney:
+		c.kind = KindHoney
+		return c, b.checkHoney()
+	default:
+		return nil, &BindingError{"kind", fmt.Sprintf("want %q or %q", KindSecret, KindHoney)}
+	}
+}
+
+// compileSecret checks where the secret goes and where it comes from.
+func (b Binding) compileSecret(c *bound) *BindingError {
 	host, err := exactHost(b.Host)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ref, refErr := secret.ParseRef(b.Secret)
-	if refErr != nil {
-		return nil, &BindingError{"secret", refErr.Error()}
-	}
-	c := &bound{env: b.Env, at: endpoint{host, b.Port}, mode: b.Mode, ref: ref}
-	if c.at.port == 0 {
-		c.at.port = defaultPort
+	c.at = endpoint{host, cmp.Or(b.Port, defaultPort)}
+	var refErr error
+	if c.ref, refErr = secret.ParseRef(b.Secret); refErr != nil {
+		return &BindingError{"secret", refErr.Error()}
 	}
 	if c.header, err = bindableHeader(b.Header, b.AllowCookie); err != nil {
-		return nil, err
+		return err
 	}
 	if c.format, err = b.compileFormat(); err != nil {
-		return nil, err
+		return err
 	}
-	if c.mode == "" {
-		c.mode = ModePlaceholder
+	c.mode = cmp.Or(b.Mode, ModePlaceholder)
+	c.match, err = b.Match.compile()
+	return err
+}
+
+// compileHandling checks how the placeholder looks and what becomes of it where
+// it isn't bound.
+func (b Binding) compileHandling(c *bound) *BindingError {
+	switch b.OnMisuse {
+	case "", OnMisuseRefuse, OnMisuseForward:
+		c.forward = b.OnMisuse == OnMisuseForward
+	default:
+		return &BindingError{"on_misuse", fmt.Sprintf("want %q or %q", OnMisuseRefuse, OnMisuseForward)}
 	}
-	return c, nil
+	switch b.InBody {
+	case "", InBodyLog, InBodyStrict:
+		c.strict = b.InBody == InBodyStrict
+	default:
+		return &BindingError{"in_body", fmt.Sprintf("want %q or %q", InBodyLog, InBodyStrict)}
+	}
+	if b.Shape == shape.Custom {
+		var err error
+		if c.shape, err = shape.Parse(b.Pattern); err != nil {
+			return &BindingError{"pattern", err.Error()}
+		}
+		return nil
+	}
+	var known bool
+	c.shape, known = shape.Named(b.Shape)
+	switch {
+	case !known:
+		return &BindingError{"shape", "want " + shape.Custom + ", " + strings.Join(shape.Names(), ", ")}
+	case b.Pattern != "":
+		return &BindingError{"pattern", fmt.Sprintf("only shape %q has a pattern", shape.Custom)}
+	}
+	return nil
+}
+
+// checkHoney refuses what a honey placeholder can't have.
+func (b Binding) checkHoney() *BindingError {
+	b.Kind, b.Env, b.Shape, b.Pattern, b.InBody = "", "", "", "", ""
+	if b != (Binding{}) {
+		return &BindingError{"kind", "a honey placeholder is bound to nothing: it has a variable and a shape only"}
+	}
+	return nil
 }
 
 // exactHost refuses globs and IP literals, which never carry a secret

@@ -15,12 +15,17 @@ func (b *Binding) UnmarshalJSON(data []byte) error {
 	fields := map[string]any{
 		"env": &b.Env, "host": &b.Host, "port": &b.Port, "header": &b.Header,
 		"mode": &b.Mode, "format": &b.Format, "secret": &b.Secret,
-		"allow_cookie": &b.AllowCookie,
+		"allow_cookie": &b.AllowCookie, "kind": &b.Kind, "shape": &b.Shape, "pattern": &b.Pattern,
+		"match": &b.Match, "on_misuse": &b.OnMisuse, "in_body": &b.InBody,
 	}
 	if err := decodeObject(data, fields); err != nil {
 		return err
 	}
-	for _, key := range []string{"env", "host", "secret"} {
+	required := []string{"env", "host", "secret"}
+	if b.Kind == KindHoney {
+		required = required[:1]
+	}
+	for _, key := range required {
 		if *fields[key].(*string) == "" {
 			return &BindingError{key, "required"}
 		}
@@ -51,7 +56,7 @@ func decodeObject(data []byte, fields map[string]any) error {
 		}
 		seen[key] = true
 		if err := decodeField(dec, field); err != nil {
-			return &BindingError{key, err.Error()}
+			return below(key, err)
 		}
 	}
 	if _, err := dec.Token(); err != nil {
@@ -69,7 +74,12 @@ func decodeField(dec *json.Decoder, into any) error {
 	if err := dec.Decode(&raw); err != nil {
 		return errors.New("malformed JSON")
 	}
-	if err := json.Unmarshal(raw, into); err != nil || string(raw) == "null" {
+	err := json.Unmarshal(raw, into)
+	var inner *BindingError
+	if errors.As(err, &inner) {
+		return inner // of an object inside
+	}
+	if err != nil || string(raw) == "null" {
 		return fmt.Errorf("want %s", typeName(into))
 	}
 	return nil
@@ -81,6 +91,12 @@ func typeName(field any) string {
 		return "a port, 1 to 65535"
 	case *bool:
 		return "true or false"
+	case *[]string:
+		return "an array of strings"
+	case *map[string]string:
+		return "an object of strings"
+	case **Match:
+		return "an object"
 	default:
 		return "a string"
 	}
@@ -107,7 +123,11 @@ func ParseBindings(data []byte) ([]Binding, error) {
 
 // atIndex puts the index of a binding before the path of its error.
 func atIndex(i int, err error) *BindingError {
-	path := fmt.Sprintf("bindings[%d]", i)
+	return below(fmt.Sprintf("bindings[%d]", i), err)
+}
+
+// below puts path before the path of an error.
+func below(path string, err error) *BindingError {
 	var be *BindingError
 	if !errors.As(err, &be) {
 		return &BindingError{path, err.Error()}

@@ -5,36 +5,34 @@ import (
 	"strings"
 )
 
-// MisuseError: a placeholder of this boundary was found in a request to a
-// destination or in a place that it isn't bound to, or over plain HTTP.
-type MisuseError struct {
-	Env   string // whose placeholder
-	Where string // "header X-Name", "url"
-}
-
-func (e *MisuseError) Error() string {
-	return "placeholder of " + e.Env + " in " + e.Where + " of a request it is not bound to"
-}
-
-// checkPlaces returns a *MisuseError for the first placeholder in r that none
-// of bindings, those of its destination, permits there.
-func (s *Set) checkPlaces(r *http.Request, bindings []*bound) error {
-	if env, found := s.inURL(r); found {
-		return &MisuseError{Env: env, Where: "url"}
-	}
-	for name, values := range r.Header {
-		permitted := permittedIn(name, bindings)
-		for _, value := range values {
-			env, found := s.other(value, permitted)
-			if !found {
-				if text, ok := decodeBasic(value); ok {
-					env, found = s.other(text, permitted)
-				}
-			}
-			if found {
-				return &MisuseError{Env: env, Where: "header " + name}
-			}
+// checkPlaces returns the worst that is in r and that none of bindings, those
+// of its destination, permits there; other misuse of which a binding says that
+// it is forwarded goes to noted.
+func (s *Set) checkPlaces(r *http.Request, bindings []*bound, noted func(Find)) error {
+	var w worst
+	var header, permitted string
+	visit := func(f Find) {
+		f.Where = "url"
+		if header != "" {
+			f.Where = "header " + header
 		}
+		switch {
+		case f.Kind == FoundPlaceholder && header != "" && f.Env == permitted:
+		case f.Kind == FoundPlaceholder && s.forwarded[f.Env]:
+			noted(f)
+		default:
+			w.add(f)
+		}
+	}
+	s.inURL(r, visit)
+	for name, values := range r.Header {
+		header, permitted = name, permittedIn(name, bindings)
+		for _, value := range values {
+			s.inspect(value, visit)
+		}
+	}
+	if w.found {
+		return &MisuseError{w.find}
 	}
 	return nil
 }
@@ -50,87 +48,63 @@ func permittedIn(header string, bindings []*bound) string {
 	return ""
 }
 
-// other returns the variable of the first placeholder in text that isn't
-// permitted's.
-func (s *Set) other(text, permitted string) (env string, found bool) {
-	for {
-		candidate, rest, ok := defaultShape.next(text)
-		if !ok {
-			return "", false
-		}
-		if env, known := s.byPlaceholder[candidate]; known && env != permitted {
-			return env, true
-		}
-		text = rest
-	}
-}
-
-// inURL looks for a placeholder in everything that a request line can hold,
-// as it stands and percent-decoded.
-func (s *Set) inURL(r *http.Request) (env string, found bool) {
-	parts := [...]string{r.Host, r.RequestURI}
-	for _, part := range parts {
-		if env, found := s.inEncoded(part); found {
-			return env, true
-		}
-	}
+// inURL looks into everything that a request line can hold.
+func (s *Set) inURL(r *http.Request, visit func(Find)) {
+	s.inspect(r.Host, visit)
+	s.inspect(r.RequestURI, visit)
+	s.inName(r.Host, visit)
 	u := r.URL
 	if u == nil {
-		return "", false
+		return
 	}
-	for _, part := range [...]string{u.Host, u.Path, u.RawPath, u.RawQuery, u.Opaque, u.Fragment} {
-		if env, found := s.inEncoded(part); found {
-			return env, true
-		}
+	if u.Host != r.Host {
+		s.inspect(u.Host, visit)
+		s.inName(u.Host, visit)
 	}
-	if u.User == nil {
-		return "", false
+	for _, part := range [...]string{u.Path, u.RawPath, u.RawQuery, u.Opaque, u.Fragment} {
+		s.inspect(part, visit)
 	}
-	if env, found := s.other(u.User.Username(), ""); found {
-		return env, true
+	if u.User != nil {
+		password, _ := u.User.Password()
+		s.inspect(u.User.Username(), visit)
+		s.inspect(password, visit)
 	}
-	password, _ := u.User.Password()
-	return s.other(password, "")
 }
 
-func (s *Set) inEncoded(text string) (env string, found bool) {
-	if env, found := s.other(text, ""); found {
-		return env, true
+// inName looks into a host name: case doesn't count there, and a placeholder
+// may be cut into labels.
+func (s *Set) inName(name string, visit func(Find)) {
+	judge := func(o *owner) { visit(s.judge(o)) }
+	s.issued.eachFolded(name, judge)
+	if strings.IndexByte(name, '.') >= 0 {
+		s.issued.eachFolded(strings.ReplaceAll(name, ".", ""), judge)
 	}
-	if strings.IndexByte(text, '%') < 0 {
-		return "", false
-	}
-	return s.other(percentDecode(text), "")
 }
 
-// percentDecode decodes what is well-formed and keeps the rest, as lenient
-// servers do; net/url gives up at the first error.
-func percentDecode(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] == '%' && i+2 < len(text) {
-			high, low := unhex(text[i+1]), unhex(text[i+2])
-			if high >= 0 && low >= 0 {
-				b.WriteByte(byte(high<<4 | low))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(text[i])
+// CheckName returns a *[MisuseError] for a placeholder or a secret in a name
+// that a sandbox asks DNS for, and nil otherwise.
+func (s *Set) CheckName(name string) error {
+	if s == nil {
+		return nil
 	}
-	return b.String()
+	var w worst
+	visit := func(f Find) {
+		f.Where = "name"
+		w.add(f)
+	}
+	s.inName(name, visit)
+	s.inspect(name, visit)
+	if w.found {
+		return &MisuseError{w.find}
+	}
+	return nil
 }
 
-func unhex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	default:
-		return -1
+// CheckConnect returns a *[MisuseError] for a placeholder or a secret in a
+// CONNECT request, where none is ever bound, and nil otherwise.
+func (s *Set) CheckConnect(r *http.Request) error {
+	if s == nil {
+		return nil
 	}
+	return s.checkPlaces(r, nil, func(Find) {})
 }

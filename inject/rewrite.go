@@ -15,11 +15,16 @@ const maxHeader = 2 * secret.MaxValue
 // RequestError: a request to a bound destination is such that no header could
 // be rewritten without guessing. It is the sandbox's fault, not a source's.
 type RequestError struct {
-	Header  string
+	Header  string // empty if it isn't about one
 	Problem string
 }
 
-func (e *RequestError) Error() string { return "header " + e.Header + ": " + e.Problem }
+func (e *RequestError) Error() string {
+	if e.Header == "" {
+		return e.Problem
+	}
+	return "header " + e.Header + ": " + e.Problem
+}
 
 // needs reports whether b writes its header in a request that carries values
 // in it, and so whether its secret is read at all.

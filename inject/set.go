@@ -3,6 +3,7 @@ package inject
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/sallyport/sallyport/policy"
 )
@@ -10,44 +11,81 @@ import (
 // MaxBindings is the largest number of bindings of one boundary (SI-29).
 const MaxBindings = 64
 
-// Set is the compiled bindings of one boundary. It is immutable and safe for
-// concurrent use; nil is a Set without bindings.
+// Set is the compiled bindings of one boundary. It is safe for concurrent use;
+// nil is a Set without bindings.
 type Set struct {
-	env           map[string]string // variable → placeholder
-	byPlaceholder map[string]string // placeholder → variable
-	at            map[endpoint][]*bound
+	id        string
+	env       map[string]string // variable → placeholder
+	forwarded map[string]bool   // variables whose misuse is forwarded
+	strict    map[string]bool   // variables that no body may hold
+	at        map[endpoint][]*bound
+	all       []*bound
+	secrets   []*bound // those of KindSecret, by index
+	values    *known   // of secrets
+	issued    *Issued  // of all boundaries, or of this one alone
 }
 
 // Compile checks the bindings of the boundary named id and derives a
-// placeholder for each variable (HMAC of key, id and variable). Two bindings
-// for the same host, port and header, and headers that reflect or route
-// (decision 22), are errors; every error is a *[BindingError].
+// placeholder for each variable from key, id and variable. Two bindings for the
+// same host, port and header, and headers that reflect or route (decision 22),
+// are errors; every error is a *[BindingError].
 func Compile(id string, bindings []Binding, key Key) (*Set, error) {
 	if len(bindings) > MaxBindings {
 		return nil, &BindingError{"bindings", fmt.Sprintf("%d bindings: at most %d", len(bindings), MaxBindings)}
 	}
 	s := &Set{
-		env:           make(map[string]string),
-		byPlaceholder: make(map[string]string),
-		at:            make(map[endpoint][]*bound),
+		id:        id,
+		env:       make(map[string]string),
+		forwarded: make(map[string]bool),
+		strict:    make(map[string]bool),
+		at:        make(map[endpoint][]*bound),
+		values:    &known{},
 	}
 	for i, binding := range bindings {
 		b, err := binding.compile()
+		if err == nil {
+			err = s.add(b, key)
+		}
 		if err != nil {
 			return nil, atIndex(i, err)
 		}
-		for _, other := range s.at[b.at] {
-			if other.header == b.header || isAlias(other.header, b.header) {
-				return nil, atIndex(i, &BindingError{"header",
-					fmt.Sprintf("%s of %s:%d is already bound to %s", b.header, b.at.host, b.at.port, other.env)})
-			}
+	}
+	s.values.now.Store(s.newSnapshot(make([][]byte, len(s.secrets))))
+	return new(Issued).Admit(s), nil
+}
+
+// add takes b in beside those that are there already.
+func (s *Set) add(b *bound, key Key) *BindingError {
+	for _, other := range s.at[b.at] {
+		if b.kind == KindSecret && (other.header == b.header || isAlias(other.header, b.header)) {
+			return &BindingError{"header",
+				fmt.Sprintf("%s of %s:%d is already bound to %s", b.header, b.at.host, b.at.port, other.env)}
 		}
-		b.placeholder = defaultShape.derive(key, id, b.env)
-		s.env[b.env] = b.placeholder
-		s.byPlaceholder[b.placeholder] = b.env
+	}
+	b.placeholder = b.shape.Derive(key[:], s.id, b.env)
+	if other, ok := s.env[b.env]; ok {
+		switch {
+		case other != b.placeholder:
+			return &BindingError{"shape", b.env + " has another shape already"}
+		case b.kind == KindHoney || s.honey(b.env):
+			return &BindingError{"env", b.env + " is a honey placeholder and bound"}
+		}
+		b.forward = b.forward && s.forwarded[b.env]
+	}
+	s.env[b.env] = b.placeholder
+	s.forwarded[b.env] = b.forward
+	s.strict[b.env] = s.strict[b.env] || b.strict
+	s.all = append(s.all, b)
+	if b.kind == KindSecret {
+		b.index = len(s.secrets)
+		s.secrets = append(s.secrets, b)
 		s.at[b.at] = append(s.at[b.at], b)
 	}
-	return s, nil
+	return nil
+}
+
+func (s *Set) honey(env string) bool {
+	return slices.ContainsFunc(s.all, func(b *bound) bool { return b.env == env && b.kind == KindHoney })
 }
 
 // Env returns the placeholders by variable name, ready for a sandbox's

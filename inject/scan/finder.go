@@ -9,8 +9,13 @@ import (
 // everywhere.
 const MinNeedle = 4
 
-// maxWindow keeps a shift in one byte.
-const maxWindow = 64
+const (
+	// maxWindow keeps a shift in one byte.
+	maxWindow = 64
+	// blocks keeps the table of a Finder in the first-level cache, and a
+	// thousand Finders in 8 MiB. ASCII pairs hardly collide.
+	blocks = 1 << 13
+)
 
 // Finder finds any of a fixed set of needles. It is immutable and safe for
 // concurrent use; nil finds nothing.
@@ -20,7 +25,7 @@ type Finder struct {
 	window  int // how much of each needle the tables know
 	// shift says for the last two bytes of a window how far the next one that
 	// could match begins; 0 sends to bucket.
-	shift  [1 << 16]uint8
+	shift  [blocks]uint8
 	bucket map[uint16][]int // needles whose window ends so, the longest first
 	begins [256][]int       // needles by first byte
 }
@@ -65,7 +70,7 @@ func NewFinder(needles [][]byte) *Finder {
 	return f
 }
 
-func block(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
+func block(a, b byte) uint16 { return (uint16(a)<<6 ^ uint16(b)) % blocks }
 
 // Longest returns the length of the longest needle.
 func (f *Finder) Longest() int {

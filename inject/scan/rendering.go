@@ -43,7 +43,7 @@ func Renderings(secret, placeholder []byte) []Rendering {
 			// The end first: credentials are the last in what is encoded, and
 			// their stand-in has to decode.
 			add(end(alphabet, before, secret), end(alphabet, before, placeholder))
-			add(core(alphabet, before, secret), core(alphabet, before, placeholder))
+			add(Core(alphabet, before, secret), Core(alphabet, before, placeholder))
 		}
 	}
 	return all
@@ -95,14 +95,15 @@ func toJSON(s string, forHTML bool) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// core is the part of a base64 text that text alone decides, if before bytes
+// Core is the part of a base64 text that text, not empty, alone decides, if before bytes
 // (modulo 3) stand ahead of it and anything behind it.
-func core(alphabet *base64.Encoding, before int, text []byte) string {
+func Core(alphabet *base64.Encoding, before int, text []byte) string {
 	encoded, bits := encode(alphabet, before, text)
-	return encoded[(before*8+5)/6 : bits/6]
+	from := (before*8 + 5) / 6
+	return encoded[from:max(from, bits/6)]
 }
 
-// end is core where text is the last that was encoded and padding follows.
+// end is Core where text is the last that was encoded and padding follows.
 func end(alphabet *base64.Encoding, before int, text []byte) string {
 	encoded, _ := encode(alphabet, before, text)
 	return encoded[(before*8+5)/6:]

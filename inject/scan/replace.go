@@ -25,6 +25,14 @@ func NewReplacer(renderings []Rendering) *Replacer {
 	return r
 }
 
+// Finder returns what finds the renderings, by their index; nil for nil.
+func (r *Replacer) Finder() *Finder {
+	if r == nil {
+		return nil
+	}
+	return r.finder
+}
+
 // Even reports whether every stand-in is as long as what it replaces, so that
 // no text changes its length.
 func (r *Replacer) Even() bool { return r == nil || r.even }
