@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -29,6 +30,10 @@ type crossing struct {
 	host     policy.Host
 	port     uint16
 	upgrade  bool // the client asks for a WebSocket
+	// injection is what was written into the request, and watches its body;
+	// misuse is what was found in a head that was refused.
+	injection inject.Injection
+	misuse    []inject.Find
 	// abandoned: the client went away before there was an answer, so what it
 	// would have been told is nobody's verdict.
 	abandoned bool
@@ -137,6 +142,7 @@ func (c *crossing) finish(err error) {
 		if c.abandoned {
 			c.rec.Reason, c.rec.Severity, c.rec.Status = string(policy.ReasonAllowed), "", 0
 		}
+		c.recordFinds()
 		c.rec.BytesUp, c.rec.BytesDown = c.up.Load(), c.down.Load()
 		c.rec.DurationMS = time.Since(c.start).Milliseconds()
 		c.edge.opts.Audit.Record(c.rec)

@@ -32,6 +32,7 @@ func (e *Edge) resolver(boundaryID string) *names.Server {
 	return names.New(names.Config{
 		Boundary: boundaryID,
 		Decide:   func(h policy.Host) policy.Decision { return e.gate.decide(boundaryID, h) },
+		Inspect:  func(name string) error { return e.gate.inspectName(boundaryID, name) },
 		Pool:     e.opts.Names,
 		Audit:    labelling{e.gate, e.opts.Audit},
 	})

@@ -48,6 +48,9 @@ func isTimeout(err error) bool {
 
 // upstreamRefusal says what a failed round trip means for the sandbox.
 func upstreamRefusal(c *crossing, err error) *refusal.Refusal {
+	if refused := c.bodyRefusal(); refused != nil {
+		return refused
+	}
 	r := &refusal.Refusal{Code: refusal.UpstreamProtocol, Host: c.host.String(), Detail: err.Error()}
 	var f *fault
 	switch {

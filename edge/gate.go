@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,6 +58,15 @@ func (g *Gate) decide(boundaryID string, host policy.Host) policy.Decision {
 	return b.Policy.Decide(host)
 }
 
+// inspectName looks for placeholders and secrets in a name that a sandbox asks
+// for. It returns a *[inject.MisuseError] if there are any.
+func (g *Gate) inspectName(boundaryID, name string) error {
+	if b := g.table.Get(boundaryID); b != nil {
+		return b.Bindings.CheckName(name)
+	}
+	return nil
+}
+
 func (g *Gate) portDenied(port uint16) bool { return slices.Contains(g.denied, port) }
 
 // still reports whether a crossing under way would be admitted by b, which is
@@ -79,15 +87,16 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 		refused = checkMethod(r.Method)
 	}
 	if refused != nil {
+		c.inspectHead(r)
 		return nil, refused
 	}
 	out := outgoing(ctx, r, c)
 	dest := inject.Destination{Scheme: c.flow.scheme, Host: host, Port: port}
 	injection, err := c.boundary.Bindings.Apply(ctx, out, dest, g.resolver)
 	if err != nil {
-		return nil, applyRefusal(host, err)
+		return nil, c.applyRefusal(err)
 	}
-	c.rec.Injected = injection.Injected
+	c.injection = injection
 	out.Close = connectionBound(out.Header)
 	restoreUpgrade(out, c)
 	return out, nil
@@ -102,19 +111,4 @@ func checkMethod(method string) *refusal.Refusal {
 		return &refusal.Refusal{Code: refusal.ProtocolDenied, Detail: "method " + method}
 	}
 	return nil
-}
-
-// applyRefusal maps an error of [inject.Set.Apply]. Every one that isn't known
-// counts as a secret that couldn't be had: nothing is sent.
-func applyRefusal(host policy.Host, err error) *refusal.Refusal {
-	r := &refusal.Refusal{Code: refusal.SecretUnavailable, Host: host.String(), Detail: err.Error()}
-	var misuse *inject.MisuseError
-	var ambiguous *inject.RequestError
-	switch {
-	case errors.As(err, &misuse):
-		r.Code = refusal.PlaceholderWrongHost
-	case errors.As(err, &ambiguous):
-		r.Code = refusal.BadRequest
-	}
-	return r
 }

@@ -121,6 +121,9 @@ func (e *Edge) admitConnect(f *flow, r *http.Request) *refusal.Refusal {
 	host, port, refused := connectAuthority(r)
 	if refused == nil {
 		refused = e.gate.admit(c, host, port)
+		if found := c.inspectHead(r); refused == nil {
+			refused = found
+		}
 	}
 	if refused != nil {
 		refused = c.refuse(refused)

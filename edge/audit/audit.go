@@ -66,6 +66,7 @@ type Record struct {
 	DurationMS int64             `json:"duration_ms"`
 	Address    string            `json:"address,omitempty"` // dialled
 	Injected   []inject.Injected `json:"injected,omitempty"`
+	Finds      []inject.Find     `json:"finds,omitempty"` // placeholders and secrets on their way out
 }
 
 // Sink takes records. Record may wait, never drops, and is safe for concurrent

@@ -45,6 +45,7 @@ func (r Record) cleaned() Record {
 	r.Address = clean(r.Address, maxShort)
 	r.Labels = cleanLabels(r.Labels)
 	r.Injected = cleanInjected(r.Injected)
+	r.Finds = cleanFinds(r.Finds)
 	return r
 }
 
@@ -61,6 +62,23 @@ func cleanInjected(all []inject.Injected) []inject.Injected {
 			Secret:  clean(in.Secret, maxText),
 			Header:  clean(in.Header, maxHost),
 			Version: clean(in.Version, maxHost),
+		})
+	}
+	return out
+}
+
+// cleanFinds does the same: a header that a find names is the sandbox's word.
+func cleanFinds(all []inject.Find) []inject.Find {
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]inject.Find, 0, min(len(all), inject.MaxBindings))
+	for _, f := range all[:cap(out)] {
+		out = append(out, inject.Find{
+			Kind:  f.Kind,
+			Env:   clean(f.Env, maxHost),
+			Owner: clean(f.Owner, maxHost),
+			Where: clean(f.Where, maxHost),
 		})
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sallyport/sallyport/inject"
 )
 
 // Table holds the boundary of each sandbox by id. The zero value is ready for
@@ -16,6 +18,7 @@ type Table struct {
 
 	writing    sync.Mutex // serialises writers; guards generation
 	generation uint64
+	issued     inject.Issued // the placeholders of all that is in the snapshot
 }
 
 // Get returns the boundary named id as it is now, or nil if there is none. It
@@ -86,6 +89,7 @@ func (t *Table) Apply(put []*Boundary, remove []string) []*Boundary {
 			} else {
 				held.closed = make(chan struct{})
 			}
+			held.Bindings = t.issued.Admit(b.Bindings)
 			m[b.ID] = &held
 			stored[i] = &held
 		}
@@ -108,6 +112,7 @@ func (t *Table) swap(change func(map[string]*Boundary)) {
 	for id, b := range before {
 		now := after[id]
 		if now != b {
+			t.issued.Withdraw(b.Bindings)
 			close(b.replaced)
 		}
 		if now == nil || now.closed != b.closed {

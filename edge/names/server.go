@@ -2,6 +2,7 @@ package names
 
 import (
 	"cmp"
+	"errors"
 	"net/netip"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -24,15 +26,18 @@ const (
 	defaultQueriesPerSecond = 200
 )
 
-// Config of a Server. All but QueriesPerSecond is required.
+// Config of a Server. All but Inspect and QueriesPerSecond is required.
 type Config struct {
 	// Boundary is the id under which addresses are held and queries recorded.
 	Boundary string
 	// Decide is asked once for each query, so it can follow a policy that is
 	// replaced. It must be safe for concurrent use.
 	Decide func(policy.Host) policy.Decision
-	Pool   *Pool
-	Audit  audit.Sink // gets one record for each query
+	// Inspect is asked first: an error refuses the query, and if it is an
+	// *[inject.MisuseError] the record says what was found. Nil accepts all.
+	Inspect func(name string) error
+	Pool    *Pool
+	Audit   audit.Sink // gets one record for each query
 	// QueriesPerSecond beyond which queries wait, and are lost once the socket
 	// can hold no more; a burst may be twice as many. Zero means 200. Waiting,
 	// unlike refusing, also bounds how fast the audit log can grow.
@@ -71,6 +76,7 @@ func (s *Server) Answer(msg []byte) []byte {
 		v.fail(dns.RcodeBadVers, refusal.BadRequest)
 	default:
 		s.decide(req.Question[0], &v)
+		s.inspect(req.Question[0], &v)
 	}
 	s.record(&req, &v, start)
 	return pack(reply(&req, &v))
@@ -87,6 +93,7 @@ type verdict struct {
 	glob    string
 	code    refusal.Code // why not
 	address netip.Addr   // given out
+	find    *inject.Find // in the name
 }
 
 func (v *verdict) fail(rcode int, code refusal.Code) {
@@ -141,6 +148,22 @@ func (v *verdict) allow(answer dns.RR) {
 	v.rcode, v.allowed, v.answer, v.code = dns.RcodeSuccess, true, answer, ""
 }
 
+// inspect refuses what must not leave in a name.
+func (s *Server) inspect(q dns.Question, v *verdict) {
+	if s.Inspect == nil {
+		return
+	}
+	err := s.Inspect(q.Name)
+	if err == nil {
+		return
+	}
+	v.fail(dns.RcodeRefused, refusal.PlaceholderWrongHost)
+	var misuse *inject.MisuseError
+	if errors.As(err, &misuse) {
+		v.find = &misuse.Find
+	}
+}
+
 // pointer answers for the addresses that we gave out, and for no others.
 func (s *Server) pointer(q dns.Question, addr netip.Addr, v *verdict) {
 	host, ok := s.Pool.Lookup(s.Boundary, addr)
@@ -180,6 +203,12 @@ func (s *Server) record(req *dns.Msg, v *verdict, start time.Time) {
 	}
 	if !v.allowed {
 		r.Verdict, r.Reason, r.Severity = audit.VerdictDeny, string(v.code), v.code.Severity()
+	}
+	if v.find != nil {
+		r.Finds, r.Severity = []inject.Find{*v.find}, audit.SeverityCritical
+		if v.find.Kind == inject.FoundSecret {
+			r.Host = "[redacted]"
+		}
 	}
 	s.Audit.Record(r)
 }

@@ -27,6 +27,7 @@ const (
 	ProtocolDenied       Code = "protocol_denied"
 	IdentityRequired     Code = "identity_required"
 	PlaceholderWrongHost Code = "placeholder_wrong_host"
+	SecretLeak           Code = "secret_leak"
 	SecretUnavailable    Code = "secret_unavailable"
 	RateLimited          Code = "rate_limited"
 	UpstreamDialError    Code = "upstream_dial_error"

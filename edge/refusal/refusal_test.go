@@ -28,6 +28,7 @@ var statuses = map[refusal.Code]int{
 	refusal.ProtocolDenied:       403,
 	refusal.IdentityRequired:     407,
 	refusal.PlaceholderWrongHost: 403,
+	refusal.SecretLeak:           403,
 	refusal.SecretUnavailable:    503,
 	refusal.RateLimited:          429,
 	refusal.UpstreamDialError:    502,
