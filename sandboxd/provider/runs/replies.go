@@ -39,12 +39,12 @@ func (sb *Sandbox) read() {
 func (sb *Sandbox) reply(m wire.Message, files []*os.File) bool {
 	switch m.Kind {
 	case wire.KindReady, wire.KindFailed:
-		select {
-		case sb.ready <- m:
-			return len(files) == 0
-		default:
+		if len(files) > 0 || sb.answered {
 			return false
 		}
+		sb.answered = true
+		sb.ready <- m
+		return true
 	case wire.KindStarted:
 		p := sb.process(m.ID)
 		return p != nil && p.onStarted(files)

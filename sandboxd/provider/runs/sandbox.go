@@ -29,8 +29,9 @@ type Sandbox struct {
 	conn        *net.UnixConn
 	stderr      lastWords // complete when done is closed
 
-	ready chan wire.Message // the answer to the set-up
-	done  chan struct{}     // closed when the init has ended and been waited for
+	ready    chan wire.Message // the answer to the set-up
+	answered bool              // it has come; only read looks at this
+	done     chan struct{}     // closed when the init has ended and been waited for
 
 	processesMu sync.Mutex
 	processes   map[uint32]*Process // those that run
