@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/inject/scan"
+	"github.com/sallyport/sallyport/inject/scrub"
 )
 
 // exchange takes one request of a sandbox through the gate and to its upstream.
@@ -21,13 +23,17 @@ func (e *Edge) exchange(f *flow, w http.ResponseWriter, r *http.Request) *http.R
 		return c.refusedResponse(r, refused)
 	}
 	c.admitted()
-	news := &informer{w: w}
+	news := &informer{w: w, scrubber: c.injection.Scrubber}
 	resp, err := c.lane.upstream.roundTrip(c, out.WithContext(c.trace(ctx, news)))
 	news.stop()
 	if err != nil {
 		return c.refusedResponse(r, upstreamRefusal(c, err))
 	}
-	if refused := c.checkSwitch(resp); refused != nil {
+	refused = c.checkSwitch(resp)
+	if refused == nil {
+		refused = c.scrub(resp)
+	}
+	if refused != nil {
 		resp.Body.Close()
 		return c.refusedResponse(r, refused)
 	}
@@ -84,6 +90,8 @@ func (c *crossing) trace(ctx context.Context, news *informer) context.Context {
 type informer struct {
 	mu sync.Mutex
 	w  http.ResponseWriter // nil once the round trip is over
+
+	scrubber *scan.Replacer
 }
 
 func (i *informer) inform(code int, fields textproto.MIMEHeader) error {
@@ -98,6 +106,7 @@ func (i *informer) inform(code int, fields textproto.MIMEHeader) error {
 		h[name] = values
 	}
 	cleanResponse(h)
+	scrub.Header(h, i.scrubber)
 	i.w.WriteHeader(code)
 	clear(h)
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/refusal"
 	"github.com/sallyport/sallyport/inject"
+	"github.com/sallyport/sallyport/inject/scrub"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -97,6 +98,9 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 		return nil, c.applyRefusal(err)
 	}
 	c.injection = injection
+	if injection.Scrubber != nil {
+		scrub.Prepare(out.Header)
+	}
 	out.Close = connectionBound(out.Header)
 	restoreUpgrade(out, c)
 	return out, nil

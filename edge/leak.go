@@ -7,6 +7,7 @@ import (
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/refusal"
 	"github.com/sallyport/sallyport/inject"
+	"github.com/sallyport/sallyport/inject/scrub"
 )
 
 // inspectHead looks for placeholders and secrets in a request that is not sent,
@@ -53,6 +54,15 @@ func (c *crossing) bodyRefusal() *refusal.Refusal {
 		return nil
 	}
 	return &refusal.Refusal{Code: misuseCode(misuse), Host: c.host.String(), Detail: misuse.Error()}
+}
+
+// scrub takes the secrets of the boundary out of a response to a request into
+// which one was written.
+func (c *crossing) scrub(resp *http.Response) *refusal.Refusal {
+	if err := scrub.Response(resp, c.injection.Scrubber); err != nil {
+		return &refusal.Refusal{Code: refusal.UpstreamProtocol, Host: c.host.String(), Detail: err.Error()}
+	}
+	return nil
 }
 
 // recordFinds completes the record with what was written into the request and
