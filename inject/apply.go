@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport/sallyport/inject/scan"
+	"github.com/sallyport/sallyport/inject/secret"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -85,7 +86,7 @@ func (s *Set) applyBindings(ctx context.Context, r *http.Request, bindings []*bo
 	if err := checkSingular(r.Header, bindings); err != nil {
 		return err
 	}
-	return s.inject(ctx, r, bindings, from, written)
+	return s.inject(secret.Within(ctx, s.scope), r, bindings, from, written)
 }
 
 // bindingsOf returns the bindings of a destination that mean r: none but over

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport/sallyport/inject/scan"
+	"github.com/sallyport/sallyport/inject/secret"
 )
 
 const (
@@ -55,7 +56,7 @@ func (s *Set) learn(ctx context.Context, from *Resolver) {
 		return
 	}
 	s.values.once.Do(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), learnTime)
+		ctx, cancel := context.WithTimeout(secret.Within(context.WithoutCancel(ctx), s.scope), learnTime)
 		defer cancel()
 		var reading sync.WaitGroup
 		for _, b := range s.secrets {

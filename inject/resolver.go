@@ -23,19 +23,27 @@ const (
 	// failureTTL is the mean time for which a failure is remembered; jitter of
 	// half of it either way keeps edges from returning in step.
 	failureTTL = time.Second
-	// maxCached bounds the cache; the least recently used goes first.
-	maxCached = 4096
+	// maxCached bounds the cache over all boundaries; the least recently used
+	// goes first.
+	maxCached = 16384
 )
 
 // Resolver reads secrets for Apply: it picks the source by kind, coalesces
-// concurrent reads and caches for a short time (decision 21). A value is never
-// served past its time or its lease. It is safe for concurrent use and runs
+// concurrent reads and caches for a short time (decision 21), for each opening
+// of a boundary by itself ([secret.Scope]): sources may issue each its own. A
+// value is never served past its time or its lease. It is safe for concurrent use and runs
 // nothing of its own; nil knows no source.
 type Resolver struct {
 	sources map[string]secret.Source
 	ttl     time.Duration
-	cache   *lru.Cache[secret.Ref, outcome]
+	cache   *lru.Cache[question, outcome]
 	reads   singleflight.Group
+}
+
+// question is what a read asks, and for whom; nil is for no boundary.
+type question struct {
+	scope *secret.Scope
+	ref   secret.Ref
 }
 
 // outcome is what a read came to, good until the given time.
@@ -54,7 +62,7 @@ func NewResolver(sources map[string]secret.Source) *Resolver {
 // NewResolverTTL is [NewResolver] with another time to live; zero or less
 // caches no value.
 func NewResolverTTL(sources map[string]secret.Source, ttl time.Duration) *Resolver {
-	cache, err := lru.New[secret.Ref, outcome](maxCached)
+	cache, err := lru.New[question, outcome](maxCached)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
@@ -70,7 +78,8 @@ func (r *Resolver) Read(ctx context.Context, ref secret.Ref) (secret.Secret, err
 		// reference.
 		return secret.Secret{}, fmt.Errorf("read secret: no source of kind %q: %w", ref.Source, secret.ErrUnavailable)
 	}
-	if known, ok := r.cache.Get(ref); ok && time.Now().Before(known.until) {
+	asked := question{secret.ScopeOf(ctx), ref}
+	if known, ok := r.cache.Get(asked); ok && time.Now().Before(known.until) {
 		return known.secret, known.err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -78,8 +87,8 @@ func (r *Resolver) Read(ctx context.Context, ref secret.Ref) (secret.Secret, err
 	// Detached: the read serves whoever waits for it, and must not fail for
 	// all when the one that began it goes away.
 	detached := context.WithoutCancel(ctx)
-	reading := r.reads.DoChan(ref.String(), func() (any, error) {
-		return r.read(detached, ref), nil
+	reading := r.reads.DoChan(fmt.Sprintf("%p %s", asked.scope, ref), func() (any, error) {
+		return r.read(detached, asked), nil
 	})
 	select {
 	case result := <-reading:
@@ -92,7 +101,8 @@ func (r *Resolver) Read(ctx context.Context, ref secret.Ref) (secret.Secret, err
 
 // read asks the source and caches what it said. The time to live counts from
 // before the question: what changes while it is being answered is old then.
-func (r *Resolver) read(ctx context.Context, ref secret.Ref) outcome {
+func (r *Resolver) read(ctx context.Context, q question) outcome {
+	ref := q.ref
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	asked := time.Now()
@@ -111,7 +121,7 @@ func (r *Resolver) read(ctx context.Context, ref secret.Ref) outcome {
 	if got.err != nil {
 		got.until = time.Now().Add(failureTTL/2 + rand.N(failureTTL)) //nolint:gosec // spreads retries, guards nothing
 	}
-	r.cache.Add(ref, got)
+	r.cache.Add(q, got)
 	return got
 }
 

@@ -281,3 +281,24 @@ func TestUnknownKindHidesTheName(t *testing.T) {
 		}
 	}
 }
+
+// Each opening of a boundary is asked for by itself, and its own is cached.
+func TestScopesShareNothing(t *testing.T) {
+	t.Parallel()
+	s := counting()
+	r := over(s)
+	// The same id, as of a boundary that was closed and opened again.
+	one, two := &secret.Scope{Boundary: "box"}, &secret.Scope{Boundary: "box"}
+	requireValueOf(t, r, one, "v1")
+	requireValueOf(t, r, two, "v2")
+	requireValueOf(t, r, one, "v1")
+	requireValue(t, r, "v3")
+}
+
+func requireValueOf(t *testing.T, r *inject.Resolver, scope *secret.Scope, want string) {
+	t.Helper()
+	got, err := r.Read(secret.Within(t.Context(), scope), ref)
+	if err != nil || string(got.Value.Reveal()) != want {
+		t.Errorf("got %q, %v, want %q", got.Value.Reveal(), err, want)
+	}
+}

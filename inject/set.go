@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sallyport/sallyport/inject/secret"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -20,9 +21,10 @@ type Set struct {
 	strict    map[string]bool   // variables that no body may hold
 	at        map[endpoint][]*bound
 	all       []*bound
-	secrets   []*bound // those of KindSecret, by index
-	values    *known   // of secrets
-	issued    *Issued  // of all boundaries, or of this one alone
+	secrets   []*bound      // those of KindSecret, by index
+	values    *known        // of secrets
+	issued    *Issued       // of all boundaries, or of this one alone
+	scope     *secret.Scope // of the reads for it
 }
 
 // Compile checks the bindings of the boundary named id and derives a
@@ -40,6 +42,7 @@ func Compile(id string, bindings []Binding, key Key) (*Set, error) {
 		strict:    make(map[string]bool),
 		at:        make(map[endpoint][]*bound),
 		values:    &known{},
+		scope:     &secret.Scope{Boundary: id},
 	}
 	for i, binding := range bindings {
 		b, err := binding.compile()
