@@ -101,6 +101,9 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 	if injection.Scrubber != nil {
 		scrub.Prepare(out.Header)
 	}
+	if c.upgrade && injection.Messages() != nil {
+		delete(out.Header, "Sec-Websocket-Extensions") // compressed messages can't be looked through
+	}
 	out.Close = connectionBound(out.Header)
 	restoreUpgrade(out, c)
 	return out, nil

@@ -5,13 +5,16 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/coder/websocket"
 	"github.com/miekg/dns"
 
 	"github.com/sallyport/sallyport/edge/audit"
@@ -37,6 +40,21 @@ func leakBed(t *testing.T) (b *bed, env, others map[string]string, arrived *atom
 	}
 	b.origin("bound.allowed.test", note)
 	b.origin("www.allowed.test", note)
+	b.origin("ws.allowed.test", func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionContextTakeover})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.CloseNow()
+		c.SetReadLimit(1 << 20)
+		for {
+			kind, msg, err := c.Read(r.Context())
+			if err != nil || c.Write(r.Context(), kind, msg[:1]) != nil {
+				return
+			}
+		}
+	})
 	env = b.put(boundary.Spec{ID: boxID, Bindings: []inject.Binding{binding, strictBinding, honeyBinding}}, defaultPolicy)
 	others = b.put(boundary.Spec{ID: "other", Bindings: []inject.Binding{binding}}, defaultPolicy)
 	b.start()
@@ -202,4 +220,48 @@ func (b *bed) serveDNS() string {
 		}
 	})
 	return pc.LocalAddr().String()
+}
+
+// In WebSocket messages, cut over frames. Case: C05
+func TestWhatLeavesInMessages(t *testing.T) {
+	t.Parallel()
+	b, env, others, _ := leakBed(t)
+	cases := []struct {
+		name, text string
+		refused    bool
+		kind       inject.FindKind
+		severity   string
+	}{
+		{"its own", env["API_TOKEN"], false, inject.FoundPlaceholder, audit.SeverityMedium},
+		{"its own, encoded", base64.StdEncoding.EncodeToString([]byte("u" + env["API_TOKEN"] + "?")), false, inject.FoundPlaceholder, audit.SeverityMedium},
+		{"strict", env["STRICT"], true, inject.FoundPlaceholder, audit.SeverityHigh},
+		{"stolen", others["API_TOKEN"], true, inject.FoundStolen, audit.SeverityCritical},
+		{"the secret itself", secret1, true, inject.FoundSecret, audit.SeverityCritical},
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for i, c := range cases {
+		ws, _, err := websocket.Dial(ctx, "wss://ws.allowed.test/", &websocket.DialOptions{
+			HTTPClient: b.client(false), CompressionMode: websocket.CompressionContextTakeover,
+		})
+		b.must(err)
+		b.must(ws.Write(ctx, websocket.MessageText, bytes.Repeat([]byte("x"), 70000)))
+		_, _, err = ws.Read(ctx)
+		b.must(err)
+		half := len(c.text) / 2
+		b.must(ws.Write(ctx, websocket.MessageText, []byte("see "+c.text[:half])))
+		_ = ws.Write(ctx, websocket.MessageText, []byte(c.text[half:]+" there"))
+		// The answer to the first half may be lost when the second ends it all.
+		_, _, err1 := ws.Read(ctx)
+		if _, _, err = ws.Read(ctx); (errors.Join(err1, err) != nil) != c.refused {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		ws.CloseNow()
+		rec := b.recorded(i + 1)[i]
+		if len(rec.Finds) != 1 || rec.Finds[0].Kind != c.kind || rec.Finds[0].Where != "message" || rec.Severity != c.severity ||
+			(rec.Verdict == audit.VerdictDeny) != c.refused {
+			t.Errorf("%s: record %+v", c.name, rec)
+		}
+	}
+	requireNoSecret(t, b)
 }

@@ -28,7 +28,25 @@ func (e *Edge) switchProtocols(w http.ResponseWriter, resp *http.Response) {
 		c.finish(err)
 		return
 	}
-	relay(ctx, c, newIdleConn(conn, e.opts.Timeouts.Idle), up)
+	relay(ctx, c, c.watchedClient(newIdleConn(conn, e.opts.Timeouts.Idle)), c.scrubbedUpstream(up))
+}
+
+// watchedClient looks through what a client's frames hold.
+func (c *crossing) watchedClient(client stream) stream {
+	look := c.injection.Messages()
+	if look == nil {
+		return client
+	}
+	return &watchedFrames{stream: client, look: look}
+}
+
+// scrubbedUpstream takes secrets out of an upstream's frames.
+func (c *crossing) scrubbedUpstream(up stream) stream {
+	if c.injection.Scrubber == nil {
+		return up
+	}
+	by := c.injection.Scrubber.Fitted()
+	return &scrubbedFrames{stream: up, text: by.Stream()}
 }
 
 // switchedBody is the upstream's side after a 101, with its crossing.

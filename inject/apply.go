@@ -35,6 +35,21 @@ func (i Injection) Finds() []Find { return i.watch.all() }
 // Refused returns the *[MisuseError] for which the body was broken off, or nil.
 func (i Injection) Refused() error { return i.watch.refusal() }
 
+// Messages returns a function that looks through the messages of a connection
+// that the request opens, a piece at a time, and returns a *[MisuseError] before
+// a piece that may not leave; nil if there is nothing to look for. It is not
+// safe for concurrent use.
+func (i Injection) Messages() func(piece []byte) error {
+	if i.watch == nil || !i.watch.set.watches() {
+		return nil
+	}
+	text := newWatchedText(i.watch, "message")
+	return func(piece []byte) error {
+		_, err := text.pass(piece, true)
+		return err
+	}
+}
+
 // Injected is one rewritten header.
 type Injected struct {
 	Env     string `json:"env"`

@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -56,6 +57,28 @@ func (w *watch) judge(f Find) error {
 		}
 	case FoundStolen, FoundSecret:
 	}
+	return w.refuse(f)
+}
+
+// judgeTrailer refuses what no header may hold either.
+func (w *watch) judgeTrailer(trailer http.Header) error {
+	for name, values := range trailer {
+		for _, value := range values {
+			var found worst
+			w.set.inspect(value, found.add)
+			if !found.found || found.find.Kind == FoundPlaceholder && w.set.forwarded[found.find.Env] {
+				continue
+			}
+			found.find.Where = "trailer " + name
+			w.note(found.find)
+			return w.refuse(found.find)
+		}
+	}
+	return nil
+}
+
+// refuse ends the request for a find.
+func (w *watch) refuse(f Find) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refused = &MisuseError{f}
@@ -71,7 +94,7 @@ func (w *watch) over(r *http.Request) {
 	if r.ContentLength >= 0 {
 		size = min(size, max(r.ContentLength+1, 512))
 	}
-	r.Body = &watchedBody{body: r.Body, text: newWatchedText(w, "body"), size: size}
+	r.Body = &watchedBody{body: r.Body, text: newWatchedText(w, "body"), head: r, size: size}
 }
 
 // watches reports whether there is anything to look for.
@@ -87,6 +110,7 @@ const pieceSize = 32 << 10
 type watchedBody struct {
 	body io.ReadCloser
 	text *watchedText
+	head *http.Request // whose trailer is there once body has ended
 	size int64
 	buf  []byte // for reading
 	out  []byte // what may go, in buf of text
@@ -101,6 +125,9 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		n, err := b.body.Read(b.buf)
 		var refused error
 		b.out, refused = b.text.pass(b.buf[:n], err != nil)
+		if refused == nil && errors.Is(err, io.EOF) {
+			refused = b.text.w.judgeTrailer(b.head.Trailer)
+		}
 		if b.err = err; refused != nil {
 			b.out, b.err = nil, refused
 		}
