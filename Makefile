@@ -41,9 +41,11 @@ bench: build ## run the benchmarks (BENCH=regexp)
 
 .PHONY: fuzz
 fuzz: build ## fuzz each target for FUZZTIME
-	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' . | sort | while IFS=: read -r file func; do \
-		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME); \
-	done
+	@failed=0; \
+	while IFS=: read -r file target; do \
+		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) || failed=1; \
+	done < <(grep -rHoE --include='*_test.go' '^func Fuzz\w+' . | sort); \
+	exit $$failed
 
 .PHONY: clean
 clean: ## remove what was built
