@@ -177,6 +177,37 @@ func TestIDIsTaken(t *testing.T) {
 	}
 }
 
+// Whoever starts a sandbox reaps first, while others' sandboxes come and go.
+func TestReapWhileOthersEnd(t *testing.T) {
+	p := newProvider(t)
+	reaped := make(chan error, 1)
+	stop := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-stop:
+				reaped <- nil
+				return
+			default:
+			}
+			if err := p.Reap(t.Context()); err != nil {
+				reaped <- err
+				return
+			}
+		}
+	}()
+	for range 20 {
+		sb, _ := newSandbox(t, p, nil)
+		if err := sb.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	if err := <-reaped; err != nil {
+		t.Errorf("reap: %v", err)
+	}
+}
+
 func TestStartIsCancelled(t *testing.T) {
 	p, state := providerIn(t)
 	n, err := p.Network(t.Context())

@@ -90,7 +90,7 @@ func (sb *Sandbox) Stop(ctx context.Context) error {
 		errs = append(errs, sb.cgroup.close())
 	}
 	if sb.dir != nil {
-		errs = append(errs, sb.dir.remove())
+		errs = append(errs, sb.dir.retire())
 	}
 	errs = append(errs, sb.ids.release())
 	sb.stopped = true

@@ -80,7 +80,32 @@ func (p *Provider) claim(id string, layerRoot int) (*sandboxDir, error) {
 	return d, nil
 }
 
-// remove removes the directory; the lock goes last.
+// retire removes the directory of a sandbox that has ended. What may be large
+// goes while others start; the lock goes together with the directory, so that
+// [Provider.Reap] never finds one without the other.
+func (d *sandboxDir) retire() error {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == lockFile {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(d.path, e.Name())); err != nil {
+			return err
+		}
+	}
+	release, err := lockWhole(filepath.Join(filepath.Dir(filepath.Dir(d.path)), lockFile))
+	if err != nil {
+		return err
+	}
+	defer release()
+	return d.remove()
+}
+
+// remove removes the directory and gives up its lock, for a caller that holds
+// the lock on the whole.
 func (d *sandboxDir) remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
 }
