@@ -25,6 +25,9 @@ type requestBody struct {
 func (b *requestBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	b.c.up.Add(int64(n))
+	if slow := b.c.slowUp; slow != nil && slow(n) != nil {
+		return n, b.c.cause()
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.c.upErr.CompareAndSwap(nil, &err)
 	}
@@ -44,6 +47,9 @@ type responseBody struct {
 func (b *responseBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	b.c.down.Add(int64(n))
+	if slow := b.c.slowDown; slow != nil && slow(n) != nil {
+		err = b.c.cause()
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.err = err
 	}

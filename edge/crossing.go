@@ -26,7 +26,9 @@ type crossing struct {
 	edge     *Edge
 	flow     *flow
 	boundary *boundary.Boundary // as of the last admission; nil before
-	lane     *lane              // nil before it goes on
+	lane     *lane              // nil before it goes on, as the two below
+	slowUp   func(n int) error  // waits until n bytes may have gone up
+	slowDown func(n int) error  // the same for bytes that come down
 	host     policy.Host
 	port     uint16
 	upgrade  bool // the client asks for a WebSocket
@@ -34,6 +36,7 @@ type crossing struct {
 	// misuse is what was found in a head that was refused.
 	injection inject.Injection
 	misuse    []inject.Find
+	unseen    bool // its bytes pass as they are, so no binding may come to be there
 	// abandoned: the client went away before there was an answer, so what it
 	// would have been told is nobody's verdict.
 	abandoned bool
@@ -115,9 +118,12 @@ func (c *crossing) dialled(address string) {
 
 // admitted watches over a crossing that goes on, in its boundary's lane: if its
 // policy is withdrawn, its context ends.
-func (c *crossing) admitted() {
+func (c *crossing) admitted(ctx context.Context) {
 	c.lane = c.edge.lanes.of(c.boundary)
+	c.slowUp = func(n int) error { return throttle(ctx, c.lane.allowance.up, n) }
+	c.slowDown = func(n int) error { return throttle(ctx, c.lane.allowance.down, n) }
 	c.lane.enter()
+	c.edge.crossings.Add(1)
 	c.flow.front.live.add(c)
 }
 
@@ -133,6 +139,7 @@ func (c *crossing) finish(err error) {
 		c.cancel(nil)
 		if c.lane != nil {
 			c.lane.leave()
+			c.edge.crossings.Add(-1)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()

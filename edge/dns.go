@@ -17,6 +17,8 @@ const portDNS = 53
 // boundary has left the table by then. DNS over TCP is served by
 // [Edge.ServeTransparent].
 func (e *Edge) ServeDNS(ctx context.Context, pc *net.UDPConn, boundaryID string) error {
+	e.lanes.enter()
+	defer e.lanes.leave()
 	defer func() {
 		pc.Close()
 		if e.opts.Table.Get(boundaryID) == nil {
@@ -33,6 +35,7 @@ func (e *Edge) resolver(boundaryID string) *names.Server {
 		Boundary: boundaryID,
 		Decide:   func(h policy.Host) policy.Decision { return e.gate.decide(boundaryID, h) },
 		Inspect:  func(name string) error { return e.gate.inspectName(boundaryID, name) },
+		Allow:    func() bool { return e.gate.resolves(boundaryID) },
 		Pool:     e.opts.Names,
 		Audit:    labelling{e.gate, e.opts.Audit},
 	})

@@ -3,6 +3,7 @@ package edge
 import (
 	"crypto/tls"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/elazarl/goproxy"
 	"github.com/sallyport/sallyport/edge/wire"
@@ -11,11 +12,13 @@ import (
 // Edge serves the flows of every boundary in its table. It is safe for
 // concurrent use.
 type Edge struct {
-	opts  Options
-	gate  *Gate
-	lanes *lanes
-	tls   *tls.Config
-	proxy *goproxy.ProxyHttpServer
+	opts      Options
+	gate      *Gate
+	lanes     *lanes
+	tls       *tls.Config
+	proxy     *goproxy.ProxyHttpServer
+	doors     *doors
+	crossings atomic.Int64 // under way
 }
 
 // New returns an Edge. It does no I/O and starts nothing; call the Serve
@@ -26,7 +29,8 @@ func New(o Options) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{opts: o, gate: newGate(o), lanes: newLanes(o)}
+	l := newLanes(o)
+	e := &Edge{opts: o, gate: newGate(o, l), lanes: l, doors: newDoors()}
 	e.tls = e.newTLSConfig()
 	e.proxy = e.newProxy()
 	return e, nil

@@ -22,7 +22,7 @@ func (e *Edge) exchange(f *flow, w http.ResponseWriter, r *http.Request) *http.R
 	if refused != nil {
 		return c.refusedResponse(r, refused)
 	}
-	c.admitted()
+	c.admitted(ctx)
 	news := &informer{w: w, scrubber: c.injection.Scrubber}
 	resp, err := c.lane.upstream.roundTrip(c, out.WithContext(c.trace(ctx, news)))
 	news.stop()
@@ -57,6 +57,9 @@ func (c *crossing) answered(resp *http.Response) *http.Response {
 		return resp
 	}
 	cleanResponse(resp.Header)
+	if c.edge.doors.isDraining() {
+		resp.Header.Set("Connection", "close")
+	}
 	resp.Body = &responseBody{c: c, body: resp.Body}
 	return resp
 }

@@ -21,10 +21,11 @@ type Gate struct {
 	table    *boundary.Table
 	resolver *inject.Resolver
 	denied   []uint16
+	lanes    *lanes
 }
 
-func newGate(o Options) *Gate {
-	return &Gate{table: o.Table, resolver: o.Resolver, denied: slices.Clone(o.DeniedPorts)}
+func newGate(o Options, l *lanes) *Gate {
+	return &Gate{table: o.Table, resolver: o.Resolver, denied: slices.Clone(o.DeniedPorts), lanes: l}
 }
 
 // admit decides whether c may lead to host and port, and notes the verdict.
@@ -73,7 +74,8 @@ func (g *Gate) portDenied(port uint16) bool { return slices.Contains(g.denied, p
 // still reports whether a crossing under way would be admitted by b, which is
 // nil once its boundary has closed.
 func (g *Gate) still(c *crossing, b *boundary.Boundary) bool {
-	return b != nil && b.Policy.Decide(c.host).Action == policy.Allow
+	return b != nil && b.Policy.Decide(c.host).Action == policy.Allow &&
+		(!c.unseen || !b.Bindings.Binds(c.host, c.port))
 }
 
 // pass takes a request through: its names agree, the policy allows, and its
@@ -86,6 +88,9 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 	}
 	if refused == nil {
 		refused = checkMethod(r.Method)
+	}
+	if refused == nil {
+		refused = g.take(c)
 	}
 	if refused != nil {
 		c.inspectHead(r)
@@ -107,6 +112,22 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 	out.Close = connectionBound(out.Header)
 	restoreUpgrade(out, c)
 	return out, nil
+}
+
+// take counts one request or opaque tunnel against its boundary's limits.
+func (g *Gate) take(c *crossing) *refusal.Refusal {
+	refused := g.lanes.of(c.boundary).allowance.request()
+	if refused != nil {
+		refused.Host = c.host.String()
+	}
+	return refused
+}
+
+// resolves counts one DNS query. A boundary that isn't there has no limits; it
+// is refused for that.
+func (g *Gate) resolves(boundaryID string) bool {
+	b := g.table.Get(boundaryID)
+	return b == nil || g.lanes.of(b).allowance.dns.Allow()
 }
 
 // checkMethod refuses tunnels in tunnels, and methods whose only purpose is to

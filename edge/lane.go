@@ -7,10 +7,16 @@ import (
 )
 
 // lane is what the edge keeps for one boundary from its opening to its closing,
-// however often it is replaced: the connections that leave for it. Two
-// boundaries share nothing of it.
+// however often it is replaced: the connections that leave for it, and what it
+// may still take. Two boundaries share nothing of it.
 type lane struct {
-	upstream *upstream
+	upstream  *upstream
+	allowance *allowance
+
+	// Guarded by the mutex of the lanes.
+	generation uint64 // of the boundary whose limits are in force
+	tunnels    int    // open
+	maxTunnels int    // 0: no limit but the edge's
 
 	mu       sync.Mutex    // guards what follows
 	inUse    int           // crossings under way
@@ -55,6 +61,7 @@ type lanes struct {
 
 	mu       sync.Mutex // guards what follows
 	fronts   int
+	tunnels  int                       // open, of all boundaries
 	byClosed map[<-chan struct{}]*lane // by what tells one opening from the next
 	stop     chan struct{}             // closed when the last front has ended
 	watching *sync.WaitGroup           // what ends by then
@@ -69,7 +76,7 @@ func (l *lanes) of(b *boundary.Boundary) *lane {
 	key := b.Closed()
 	found := l.byClosed[key]
 	if found == nil {
-		found = &lane{upstream: newUpstream(l.opts)}
+		found = &lane{upstream: newUpstream(l.opts), allowance: newAllowance()}
 		l.byClosed[key] = found
 		stop := l.stop
 		l.watching.Go(func() {
@@ -84,6 +91,11 @@ func (l *lanes) of(b *boundary.Boundary) *lane {
 			l.mu.Unlock()
 			found.close()
 		})
+	}
+	if b.Generation > found.generation {
+		limits := b.Limits.Or(l.opts.Limits)
+		found.generation, found.maxTunnels = b.Generation, limits.Tunnels
+		found.allowance.adopt(limits)
 	}
 	return found
 }

@@ -47,7 +47,11 @@ func (e *Edge) admitOpaque(c *crossing) *refusal.Refusal {
 func (e *Edge) opaque(ctx context.Context, f *flow, conn *wire.Conn, up *wire.Conn) {
 	c, ctx := e.begin(ctx, f, protocolOpaque)
 	defer func() { c.finish(nil) }()
+	c.unseen = true
 	refused := e.admitOpaque(c)
+	if refused == nil {
+		refused = e.gate.take(c)
+	}
 	if refused == nil && up == nil {
 		up, refused = e.dialOpaque(ctx, c)
 	}
@@ -57,7 +61,7 @@ func (e *Edge) opaque(ctx context.Context, f *flow, conn *wire.Conn, up *wire.Co
 	}
 	defer up.Close()
 	c.dialled(up.RemoteAddr().String())
-	c.admitted()
+	c.admitted(ctx)
 	relay(ctx, c, newIdleConn(conn, e.opts.Timeouts.Idle), up)
 }
 

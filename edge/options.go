@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/sallyport/sallyport/certs"
@@ -13,6 +14,7 @@ import (
 	"github.com/sallyport/sallyport/edge/guard"
 	"github.com/sallyport/sallyport/edge/names"
 	"github.com/sallyport/sallyport/inject"
+	"github.com/sallyport/sallyport/policy"
 )
 
 // Options is what an Edge stands on. Authority, Table, Resolver, Audit and
@@ -36,6 +38,27 @@ type Options struct {
 	// OpaqueConnect lets protocols that are neither TLS nor HTTP through to
 	// allowed hosts without a binding, on ports other than 443 (ledger ED-20).
 	OpaqueConnect bool
+	// NoIntercept allows hosts whose TLS passes as it is, for clients that pin
+	// certificates (ledger ED-19); nil means none. What has a binding there is
+	// intercepted all the same: whoever opens boundaries must refuse that.
+	NoIntercept *policy.Policy
+	// InterceptBoundOnly lets the TLS of every host that a boundary has no
+	// binding for pass as it is. Requests there are not seen: neither their
+	// names nor placeholders that don't belong in them.
+	InterceptBoundOnly bool
+	// Parent is a proxy through which every connection leaves, but for those to
+	// pinned destinations: http or https, with host, port and, if it wants
+	// them, credentials. It resolves the names, so of addresses only those that
+	// a sandbox typed are judged here. nil means none.
+	Parent *url.URL
+	// Limits are those of boundaries that have none of their own; zero is no
+	// limit.
+	Limits boundary.Limits
+	// MaxTunnels bounds the open tunnels of all boundaries, and so the memory
+	// and descriptors that they take; 0 means 20,000. Beyond it, and for a
+	// boundary with more than its share shortly before, the answer is
+	// edge_overloaded.
+	MaxTunnels int
 	// Timeouts are the defaults where zero.
 	Timeouts Timeouts
 }
@@ -52,7 +75,10 @@ type Timeouts struct {
 	ServerFirst time.Duration
 }
 
-const smtpPort = 25
+const (
+	smtpPort       = 25
+	defaultTunnels = 20_000
+)
 
 func (t Timeouts) withDefaults() Timeouts {
 	t.Header = cmp.Or(t.Header, 30*time.Second)
@@ -77,6 +103,11 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Dialer == nil:
 		return o, errors.New("make edge: no dialer")
 	}
+	if o.Parent != nil {
+		if err := checkParent(o.Parent); err != nil {
+			return o, err
+		}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -86,6 +117,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.DeniedPorts == nil {
 		o.DeniedPorts = []uint16{smtpPort}
 	}
+	o.MaxTunnels = cmp.Or(o.MaxTunnels, defaultTunnels)
 	o.Timeouts = o.Timeouts.withDefaults()
 	return o, nil
 }

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (e *Edge) serveProxied(f flow, w http.ResponseWriter, r *http.Request) {
 func (e *Edge) connect(target string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 	f := *proxiedFrom(ctx.Req.Context()).flow
 	f.scheme = ""
-	refused := e.admitConnect(&f, ctx.Req)
+	release, refused := e.admitConnect(&f, ctx.Req)
 	return &goproxy.ConnectAction{
 		Action: goproxy.ConnectHijack,
 		Hijack: func(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
@@ -107,6 +108,7 @@ func (e *Edge) connect(target string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAc
 				e.rejectConnect(client, refused)
 				return
 			}
+			defer release()
 			e.acceptConnect(r.Context(), &f, client)
 		},
 	}, target
@@ -114,8 +116,8 @@ func (e *Edge) connect(target string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAc
 
 // admitConnect judges a CONNECT and sets the flow's authority from its target.
 // A refusal is a crossing of its own; what goes through an accepted tunnel is
-// recorded piece by piece.
-func (e *Edge) admitConnect(f *flow, r *http.Request) *refusal.Refusal {
+// recorded piece by piece. release gives the tunnel back to its boundary.
+func (e *Edge) admitConnect(f *flow, r *http.Request) (release func(), _ *refusal.Refusal) {
 	c, _ := e.begin(r.Context(), f, protocolConnect)
 	c.rec.Method = http.MethodConnect
 	host, port, refused := connectAuthority(r)
@@ -125,14 +127,18 @@ func (e *Edge) admitConnect(f *flow, r *http.Request) *refusal.Refusal {
 			refused = found
 		}
 	}
+	if refused == nil {
+		release, refused = e.lanes.openTunnel(c.boundary)
+	}
 	if refused != nil {
+		refused.Host = cmp.Or(refused.Host, host.String())
 		refused = c.refuse(refused)
 		c.finish(nil)
-		return refused
+		return nil, refused
 	}
 	c.cancel(nil) // recorded piece by piece
 	f.host, f.port = host, port
-	return nil
+	return release, nil
 }
 
 // connectAuthority returns the target of a CONNECT, with which a Host field has

@@ -30,11 +30,11 @@ func relay(ctx context.Context, c *crossing, client, up stream) {
 	defer closeBoth()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if !pump(up, client, &c.up) {
+		if !pump(up, client, &meter{&c.up, c.slowUp}) {
 			closeBoth()
 		}
 	})
-	if !pump(client, up, &c.down) {
+	if !pump(client, up, &meter{&c.down, c.slowDown}) {
 		closeBoth()
 	}
 	wg.Wait()
@@ -42,20 +42,30 @@ func relay(ctx context.Context, c *crossing, client, up stream) {
 
 // pump copies until src ends, and passes the end on. It reports false if
 // something failed.
-func pump(dst, src stream, n *atomic.Int64) bool {
+func pump(dst, src stream, m *meter) bool {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	_, err := io.CopyBuffer(&countingWriter{dst, n}, struct{ io.Reader }{src}, *buf)
+	_, err := io.CopyBuffer(&meteredWriter{dst, m}, struct{ io.Reader }{src}, *buf)
 	return err == nil && dst.CloseWrite() == nil
 }
 
-type countingWriter struct {
-	w io.Writer
-	n *atomic.Int64
+// meter counts the bytes of one direction and slows them down to what its
+// boundary may take.
+type meter struct {
+	n    *atomic.Int64
+	slow func(n int) error
 }
 
-func (c *countingWriter) Write(p []byte) (int, error) {
+type meteredWriter struct {
+	w io.Writer
+	m *meter
+}
+
+func (c *meteredWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
-	c.n.Add(int64(n))
+	c.m.n.Add(int64(n))
+	if err == nil {
+		err = c.m.slow(n)
+	}
 	return n, err
 }

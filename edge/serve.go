@@ -44,7 +44,9 @@ func (e *Edge) serve(ctx context.Context, ln net.Listener, handle func(context.C
 	f := &front{edge: e, live: newLive(e.gate)}
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	e.lanes.enter()
+	e.doors.add(ln)
 	defer func() {
+		e.doors.remove(ln)
 		stop()
 		ln.Close()
 		cancel()
@@ -64,6 +66,9 @@ func (e *Edge) serve(ctx context.Context, ln net.Listener, handle func(context.C
 				handle(ctx, f, conn)
 			})
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			if e.doors.isDraining() {
+				<-ctx.Done() // what was accepted goes on until then
+			}
 			return nil
 		case !isTemporary(err):
 			return fmt.Errorf("accept connection: %w", err)

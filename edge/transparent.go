@@ -35,6 +35,15 @@ func (e *Edge) transparentConn(ctx context.Context, f *front, conn net.Conn, bou
 		})
 		return
 	}
+	if b := e.opts.Table.Get(boundaryID); b != nil {
+		release, refused := e.lanes.openTunnel(b)
+		if refused != nil {
+			refused.Host = fl.named(local.Addr())
+			e.refuseFlow(ctx, fl, protocolOpaque, refused)
+			return
+		}
+		defer release()
+	}
 	e.tunnel(ctx, fl, wire.NewConn(conn))
 }
 

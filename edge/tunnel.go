@@ -20,7 +20,7 @@ func (e *Edge) tunnel(ctx context.Context, f *flow, conn *wire.Conn) {
 	}
 	switch k {
 	case kindTLS:
-		e.intercept(ctx, f, conn)
+		e.interceptUnlessSpliced(ctx, f, conn)
 	case kindHTTP:
 		f.scheme = schemeHTTP
 		e.serveHTTP1(ctx, f, conn)

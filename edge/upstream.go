@@ -3,10 +3,12 @@ package edge
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -25,6 +27,8 @@ import (
 type upstream struct {
 	dialer   *guard.Dialer
 	timeouts Timeouts
+	parent   *url.URL // nil: none
+	roots    *x509.CertPool
 	pooled   *http.Transport // HTTP/2 where the origin has it
 	upgrades *http.Transport // HTTP/1.1 only: a WebSocket takes its connection over
 
@@ -51,7 +55,7 @@ const (
 )
 
 func newUpstream(o Options) *upstream {
-	u := &upstream{dialer: o.Dialer, timeouts: o.Timeouts, conns: map[net.Conn]struct{}{}}
+	u := &upstream{dialer: o.Dialer, timeouts: o.Timeouts, parent: o.Parent, roots: o.Roots, conns: map[net.Conn]struct{}{}}
 	base := &tls.Config{
 		RootCAs:            o.Roots,
 		MinVersion:         tls.VersionTLS12,
@@ -102,6 +106,13 @@ func (u *upstream) roundTrip(c *crossing, out *http.Request) (*http.Response, er
 func (u *upstream) dial(ctx context.Context, host policy.Host, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, u.timeouts.Dial)
 	defer cancel()
+	if u.parent != nil && !pinned(u.dialer, host, port) {
+		conn, err := u.viaParent(ctx, host, port)
+		if err != nil {
+			return nil, err
+		}
+		return u.keep(newIdleConn(conn, u.timeouts.Idle))
+	}
 	conn, err := u.dialer.DialContext(ctx, host, port)
 	if err != nil {
 		return nil, &fault{code: dialCode(err), err: err}

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
+	"net/http"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/sallyport/sallyport/edge/config"
 	"github.com/sallyport/sallyport/edge/control"
 	"github.com/sallyport/sallyport/edge/guard"
+	"github.com/sallyport/sallyport/edge/metrics"
 	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/inject/env"
 	"github.com/sallyport/sallyport/inject/file"
@@ -28,8 +31,12 @@ import (
 	"github.com/sallyport/sallyport/inject/store"
 )
 
-// stopWithin is how long a stopping edge waits for what it serves.
-const stopWithin = 30 * time.Second
+const (
+	// drainWithin is how long a stopping edge lets go on what is under way.
+	drainWithin = 30 * time.Second
+	// stopWithin is how long it then waits for everything to be closed.
+	stopWithin = 10 * time.Second
+)
 
 // daemon is a configured edge with its table.
 type daemon struct {
@@ -39,6 +46,9 @@ type daemon struct {
 	edge    *edge.Edge
 	control *control.Server // nil: none
 	static  *static
+	metrics *metrics.Metrics
+	drain   time.Duration // how long what is under way may go on at the end
+	ending  atomic.Bool
 }
 
 func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
@@ -48,16 +58,30 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 	}
 	table := &boundary.Table{}
 	pushed := memory.New()
-	e, err := edge.New(edge.Options{
+	d := &daemon{held: h, log: log, drain: cmp.Or(c.Timeouts.Drain, drainWithin), static: &static{table: table, key: key}}
+	d.metrics = metrics.New(metrics.Sources{
+		Boundaries: table.Len,
+		Tunnels:    func() int { return d.edge.Stats().Tunnels },
+		Crossings:  func() int { return d.edge.Stats().Crossings },
+		Leaves:     h.authority.Stats,
+	})
+	var err error
+	d.edge, err = edge.New(edge.Options{
 		Authority:     h.authority,
 		Table:         table,
 		Resolver:      inject.NewResolver(sources(c, h, pushed)),
-		Audit:         h.audit,
+		Audit:         d.metrics.Sink(h.audit),
 		Dialer:        newDialer(c, h),
 		Log:           log,
 		Roots:         h.roots,
 		DeniedPorts:   c.Upstream.DeniedPorts,
 		OpaqueConnect: c.Upstream.OpaqueConnect,
+		Parent:        c.Upstream.Proxy,
+		Limits:        c.Limits,
+		MaxTunnels:    c.AllTunnels,
+
+		NoIntercept:        c.NoIntercept,
+		InterceptBoundOnly: c.InterceptBoundOnly,
 		Timeouts: edge.Timeouts{
 			Header:         c.Timeouts.Header,
 			Handshake:      c.Timeouts.Handshake,
@@ -69,13 +93,12 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{held: h, log: log, edge: e, static: &static{table: table, key: key}}
 	if err := d.static.apply(c); err != nil {
 		return nil, err
 	}
 	if h.control != nil {
 		d.control = control.NewServer(control.Options{
-			Table: table, Key: key, Fronts: e, Secrets: pushed,
+			Table: table, Key: key, Fronts: d.edge, Secrets: pushed, Check: c.CheckBindings,
 			CA: string(h.authority.CertificatePEM()), Log: log, Problem: d.problem,
 		})
 	}
@@ -103,33 +126,86 @@ func newDialer(c *config.Config, h *held) *guard.Dialer {
 		Pins:       c.Upstream.Resolve,
 		Timeout:    c.Timeouts.Dial,
 	}
-	if h.proxy != nil {
-		d.Own = []netip.AddrPort{h.proxy.Addr().(*net.TCPAddr).AddrPort()}
+	for _, ln := range []*net.TCPListener{h.proxy, h.metrics} {
+		if ln != nil {
+			d.Own = append(d.Own, ln.Addr().(*net.TCPAddr).AddrPort())
+		}
 	}
 	return d
 }
 
-// serve blocks until ctx is done and everything has stopped, or has had
-// stopWithin to do so.
+// serve blocks until ctx is done and everything has stopped: what is under way
+// may go on for a while, and is then closed.
 func (d *daemon) serve(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, serving := errgroup.WithContext(serving)
 	if d.held.proxy != nil {
-		g.Go(func() error { return d.edge.ServeProxy(ctx, d.held.proxy, "") })
+		g.Go(func() error { return d.edge.ServeProxy(serving, d.held.proxy, "") })
 	}
 	if d.control != nil {
-		g.Go(func() error { return d.control.Serve(ctx, d.held.control) })
+		g.Go(func() error { return d.control.Serve(serving, d.held.control) })
 	}
-	g.Go(func() error { return d.reloadOnHangup(ctx) })
+	if d.held.metrics != nil {
+		g.Go(func() error { return d.serveMetrics(serving) })
+	}
+	g.Go(func() error { return d.reloadOnHangup(serving) })
 
 	stopped := make(chan error, 1)
 	go func() { stopped <- g.Wait() }()
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+		d.finish(ctx, serving)
+	case <-serving.Done(): // one of them has failed
+	}
+	stop()
 	select {
 	case err := <-stopped:
 		return err
 	case <-time.After(stopWithin):
 		return fmt.Errorf("stop: connections are still served after %v", stopWithin)
 	}
+}
+
+// finish drains the edge, unless what it serves on fails first.
+func (d *daemon) finish(ctx, serving context.Context) {
+	d.ending.Store(true)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.drain)
+	defer cancel()
+	defer context.AfterFunc(serving, cancel)()
+	left := d.edge.Stats()
+	d.log.Info("stopping", "crossings", left.Crossings, "tunnels", left.Tunnels, "within", d.drain)
+	if err := d.edge.Drain(ctx); err != nil {
+		d.log.Warn("stopped with crossings under way", "crossings", d.edge.Stats().Crossings)
+	}
+}
+
+// serveMetrics answers the operator's machines.
+func (d *daemon) serveMetrics(ctx context.Context) error {
+	server := &http.Server{
+		Handler:           d.metrics.Handler(d.unready),
+		ReadHeaderTimeout: 10 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelWarn),
+	}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(d.held.metrics); ctx.Err() == nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return nil
+}
+
+// unready says why no new work should come here, or "".
+func (d *daemon) unready() string {
+	if d.ending.Load() {
+		return "stopping"
+	}
+	if err := d.held.audit.Err(); err != nil {
+		return "the audit log can't be written"
+	}
+	return ""
 }
 
 // reloadOnHangup reloads at every SIGHUP until ctx is done.

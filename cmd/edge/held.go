@@ -24,6 +24,7 @@ type held struct {
 	roots     *x509.CertPool // nil: the system's
 	audit     *audit.Log
 	proxy     *net.TCPListener // nil: none
+	metrics   *net.TCPListener // nil: none
 	control   *control.Socket  // nil: none
 }
 
@@ -45,8 +46,13 @@ func open(c *config.Config, become *config.User, ephemeral bool) (_ *held, err e
 		return nil, err
 	}
 	if c.Listen.Proxy != "" {
-		if h.proxy, err = listenProxy(c.Listen.Proxy); err != nil {
-			return nil, err
+		if h.proxy, err = listenTCP(c.Listen.Proxy); err != nil {
+			return nil, fmt.Errorf("listen for proxy clients: %w", err)
+		}
+	}
+	if c.Listen.Metrics != "" {
+		if h.metrics, err = listenTCP(c.Listen.Metrics); err != nil {
+			return nil, fmt.Errorf("listen for metrics: %w", err)
 		}
 	}
 	if c.Listen.Control != "" {
@@ -113,14 +119,14 @@ func loadRoots(files []string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// listenProxy listens for clients. Go's listeners speak multipath TCP by
+// listenTCP listens at an address. Go's listeners speak multipath TCP by
 // default, which the kernel's transparent proxying and some middle boxes don't.
-func listenProxy(addr string) (*net.TCPListener, error) {
+func listenTCP(addr string) (*net.TCPListener, error) {
 	var lc net.ListenConfig
 	lc.SetMultipathTCP(false)
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen for proxy clients: %w", err)
+		return nil, err
 	}
 	return ln.(*net.TCPListener), nil
 }
@@ -130,6 +136,9 @@ func listenProxy(addr string) (*net.TCPListener, error) {
 func (h *held) close(log *slog.Logger) {
 	if h.proxy != nil {
 		h.proxy.Close()
+	}
+	if h.metrics != nil {
+		h.metrics.Close()
 	}
 	if h.control != nil {
 		h.control.Close()

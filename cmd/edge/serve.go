@@ -30,7 +30,8 @@ standard output says where. The log goes to standard error.
 
 SIGHUP reads the configuration again: static boundaries are replaced as a whole
 and the audit file is reopened. A file with a mistake changes nothing. SIGTERM
-and SIGINT stop the edge.
+and SIGINT stop the edge: it accepts nothing more, lets what is under way go on
+for timeouts.drain (30 s), then closes it.
 
 Started as root, the edge opens its files and sockets and then becomes the user
 of the configuration or of --user. What it reads later, which is secrets of the
@@ -117,12 +118,16 @@ func (f *serveFlags) identity(c *config.Config) (*config.User, error) {
 type ready struct {
 	Proxy   string `json:"proxy,omitempty"`
 	Control string `json:"control,omitempty"`
+	Metrics string `json:"metrics,omitempty"`
 }
 
 func announce(stdout io.Writer, held *held) error {
 	var r ready
 	if held.proxy != nil {
 		r.Proxy = held.proxy.Addr().String()
+	}
+	if held.metrics != nil {
+		r.Metrics = held.metrics.Addr().String()
 	}
 	if held.control != nil {
 		r.Control = held.control.Addr().String()

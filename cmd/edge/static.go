@@ -29,7 +29,7 @@ func (s *static) apply(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil && !sameButBoundaries(s.current, c) {
-		return errors.New("state, audit, user, listen, upstream and timeouts can only be changed by a restart")
+		return errors.New("everything but boundaries can only be changed by a restart")
 	}
 	put := make([]*boundary.Boundary, 0, len(c.Boundaries))
 	keep := map[string]bool{}

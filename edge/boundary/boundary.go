@@ -37,6 +37,7 @@ type Spec struct {
 	TokenExpires time.Time `json:"token_expires_at,omitzero"`
 	// Labels (session, environment, …) are copied into each audit record.
 	Labels map[string]string `json:"labels,omitempty"`
+	Limits Limits            `json:"limits,omitzero"`
 }
 
 // Boundary is a compiled Spec: immutable, safe for concurrent use.
@@ -45,6 +46,7 @@ type Boundary struct {
 	Policy     *policy.Policy
 	Bindings   *inject.Set
 	Labels     map[string]string
+	Limits     Limits
 	Generation uint64 // grows with each replacement in a Table; 0 before it
 
 	token    *[sha256.Size]byte // nil: no token proves it
@@ -92,11 +94,15 @@ func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 	if err != nil {
 		return nil, &Error{"token_sha256", err.Error()}
 	}
+	if err := spec.Limits.Check(); err != nil {
+		return nil, limitsError(err)
+	}
 	return &Boundary{
 		ID:       spec.ID,
 		Policy:   compiled,
 		Bindings: bindings,
 		Labels:   maps.Clone(spec.Labels),
+		Limits:   spec.Limits,
 		token:    token,
 		expires:  spec.TokenExpires,
 	}, nil
@@ -108,6 +114,14 @@ func policyError(err error) *Error {
 		return &Error{"network_policy." + e.Path, e.Msg}
 	}
 	return &Error{"network_policy", err.Error()}
+}
+
+func limitsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return &Error{"limits." + e.Path, e.Msg}
+	}
+	return &Error{"limits", err.Error()}
 }
 
 func bindingError(err error) *Error {

@@ -36,8 +36,23 @@ func (d Document) Check(dir string) (*Config, error) {
 	if config.Timeouts, err = parseTimeouts(d.Timeouts); err != nil {
 		return nil, err
 	}
+	if err := d.Limits.Check(); err != nil {
+		return nil, below("limits", "", err)
+	}
+	if d.Limits.AllTunnels < 0 {
+		return nil, at("limits.all_tunnels", "expected a number from 1 on")
+	}
+	config.Limits, config.AllTunnels = d.Limits.Limits, d.Limits.AllTunnels
+	if err := config.interception(d); err != nil {
+		return nil, err
+	}
 	if config.Boundaries, err = c.boundaries(d.Boundaries); err != nil {
 		return nil, err
+	}
+	for i, b := range config.Boundaries {
+		if err := config.CheckBindings(b.Spec); err != nil {
+			return nil, below(index("boundaries", i), "", err)
+		}
 	}
 	return config, nil
 }
@@ -75,11 +90,16 @@ func (c checker) listen(d DocumentListen) (Listen, error) {
 			return Listen{}, at("listen.proxy", "%v", err)
 		}
 	}
+	if d.Metrics != "" {
+		if err := checkListenAddress(d.Metrics); err != nil {
+			return Listen{}, at("listen.metrics", "%v", err)
+		}
+	}
 	control := c.path(d.Control)
 	if len(control) > maxSocketPath {
 		return Listen{}, at("listen.control", "expected a path of at most %d bytes", maxSocketPath)
 	}
-	return Listen{Proxy: d.Proxy, Control: control}, nil
+	return Listen{Proxy: d.Proxy, Control: control, Metrics: d.Metrics}, nil
 }
 
 // maxSocketPath is what fits sun_path, unix(7).

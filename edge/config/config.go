@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/guard"
 	"github.com/sallyport/sallyport/edge/strict"
+	"github.com/sallyport/sallyport/policy"
 )
 
 // Config is a checked configuration. Paths in it are absolute.
@@ -34,6 +36,15 @@ type Config struct {
 	Listen   Listen
 	Upstream Upstream
 	Timeouts Timeouts
+	// Limits are those of boundaries that have none of their own.
+	Limits boundary.Limits
+	// AllTunnels bounds the tunnels of all boundaries; zero means the edge's
+	// own default.
+	AllTunnels int
+	// NoIntercept allows hosts whose TLS passes as it is; nil means none.
+	NoIntercept *policy.Policy
+	// InterceptBoundOnly: the TLS of hosts without a binding passes as it is.
+	InterceptBoundOnly bool
 	// Boundaries are the static ones, by distinct ids.
 	Boundaries []Static
 }
@@ -50,6 +61,7 @@ type Static struct {
 type Listen struct {
 	Proxy   string // HOST:PORT of the explicit proxy for clients with credentials
 	Control string // path of the control socket
+	Metrics string // HOST:PORT of metrics and health checks
 }
 
 // Upstream says how the world is reached.
@@ -66,6 +78,8 @@ type Upstream struct {
 	// OpaqueConnect lets protocols that are neither TLS nor HTTP through to
 	// allowed hosts, on ports other than 443. The default is true.
 	OpaqueConnect bool
+	// Proxy is a parent proxy with its credentials; nil means none.
+	Proxy *url.URL
 }
 
 // Timeouts bound the waits of the edge; zero means the edge's own default.
@@ -75,6 +89,7 @@ type Timeouts struct {
 	Dial           time.Duration
 	ResponseHeader time.Duration
 	Idle           time.Duration
+	Drain          time.Duration
 }
 
 // maxFile bounds the configuration and each file that it names.

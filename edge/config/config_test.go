@@ -112,7 +112,7 @@ func TestReadme(t *testing.T) {
 	if !found {
 		t.Fatal("no example")
 	}
-	dir := directory(t, map[string]string{"edge.yaml": example, "ci.token": "0123456789abcdef", "ca.pem": certificate(t)})
+	dir := directory(t, map[string]string{"edge.yaml": example, "ci.token": "0123456789abcdef", "proxy.credentials": "edge:password\n", "ca.pem": certificate(t)})
 	c, err := config.Load(filepath.Join(dir, "edge.yaml"))
 	if err != nil {
 		t.Fatal(err)

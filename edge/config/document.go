@@ -1,23 +1,32 @@
 package config
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/sallyport/sallyport/edge/boundary"
+)
 
 // Document is the file as it is written, for whoever writes one: encoded as
 // JSON it is what [Load] reads.
 type Document struct {
-	State      string             `json:"state"`
-	Audit      string             `json:"audit,omitempty"`
-	User       string             `json:"user,omitempty"`
-	Listen     DocumentListen     `json:"listen"`
-	Upstream   DocumentUpstream   `json:"upstream"`
-	Timeouts   DocumentTimeouts   `json:"timeouts"`
-	Boundaries []DocumentBoundary `json:"boundaries,omitempty"`
+	State    string           `json:"state"`
+	Audit    string           `json:"audit,omitempty"`
+	User     string           `json:"user,omitempty"`
+	Listen   DocumentListen   `json:"listen"`
+	Upstream DocumentUpstream `json:"upstream"`
+	Timeouts DocumentTimeouts `json:"timeouts"`
+	Limits   DocumentLimits   `json:"limits,omitzero"`
+	// Intercept is "all" (the default) or "bound": only what has a binding.
+	Intercept   string             `json:"intercept,omitempty"`
+	NoIntercept []string           `json:"no_intercept,omitempty"` // globs of hosts
+	Boundaries  []DocumentBoundary `json:"boundaries,omitempty"`
 }
 
 // DocumentListen is the key "listen".
 type DocumentListen struct {
 	Proxy   string `json:"proxy,omitempty"`
 	Control string `json:"control,omitempty"`
+	Metrics string `json:"metrics,omitempty"`
 }
 
 // DocumentUpstream is the key "upstream". Pointers tell what isn't written
@@ -28,6 +37,16 @@ type DocumentUpstream struct {
 	ExtraRoots    []string          `json:"extra_roots,omitempty"`
 	DeniedPorts   *[]uint16         `json:"denied_ports,omitempty"`
 	OpaqueConnect *bool             `json:"opaque_connect,omitempty"`
+	Proxy         string            `json:"proxy,omitempty"`
+	// ProxyCredentialsFile holds USER:PASSWORD.
+	ProxyCredentialsFile string `json:"proxy_credentials_file,omitempty"`
+}
+
+// DocumentLimits is the key "limits": of boundaries that have none of their
+// own, and of all together.
+type DocumentLimits struct {
+	AllTunnels int `json:"all_tunnels,omitempty"`
+	boundary.Limits
 }
 
 // DocumentTimeouts is the key "timeouts", durations as time.ParseDuration
@@ -38,6 +57,7 @@ type DocumentTimeouts struct {
 	Dial           string `json:"dial,omitempty"`
 	ResponseHeader string `json:"response_header,omitempty"`
 	Idle           string `json:"idle,omitempty"`
+	Drain          string `json:"drain,omitempty"`
 }
 
 // DocumentBoundary is one of the key "boundaries".
@@ -47,4 +67,5 @@ type DocumentBoundary struct {
 	NetworkPolicy json.RawMessage   `json:"network_policy,omitempty"` // of policy.Parse
 	Bindings      json.RawMessage   `json:"bindings,omitempty"`       // of inject.ParseBindings
 	Labels        map[string]string `json:"labels,omitempty"`
+	Limits        boundary.Limits   `json:"limits,omitzero"`
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sallyport/sallyport/edge/guard"
@@ -34,6 +36,9 @@ func (c checker) upstream(d DocumentUpstream) (Upstream, error) {
 	if u.Resolve, err = parsePins(d.Resolve); err != nil {
 		return Upstream{}, err
 	}
+	if u.Proxy, err = c.parent(d); err != nil {
+		return Upstream{}, err
+	}
 	for i, p := range d.ExtraRoots {
 		file := c.path(p)
 		if err := checkRoots(file); err != nil {
@@ -41,6 +46,37 @@ func (c checker) upstream(d DocumentUpstream) (Upstream, error) {
 		}
 		u.ExtraRoots = append(u.ExtraRoots, file)
 	}
+	return u, nil
+}
+
+// parent reads the URL of a parent proxy with its credentials.
+func (c checker) parent(d DocumentUpstream) (*url.URL, error) {
+	if d.Proxy == "" {
+		if d.ProxyCredentialsFile != "" {
+			return nil, at("upstream.proxy_credentials_file", "there is no upstream.proxy to use them with")
+		}
+		return nil, nil
+	}
+	u, err := url.Parse(d.Proxy)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" {
+		return nil, at("upstream.proxy", "expected a URL such as \"http://proxy.example.com:3128\"")
+	}
+	if u.User != nil {
+		return nil, at("upstream.proxy", "credentials belong in upstream.proxy_credentials_file")
+	}
+	u.Path = ""
+	if d.ProxyCredentialsFile == "" {
+		return u, nil
+	}
+	data, err := readFile(c.path(d.ProxyCredentialsFile))
+	if err != nil {
+		return nil, at("upstream.proxy_credentials_file", "%v", err)
+	}
+	user, password, found := strings.Cut(strings.TrimRight(string(data), "\r\n"), ":")
+	if !found || user == "" || strings.ContainsAny(password, "\r\n") {
+		return nil, at("upstream.proxy_credentials_file", "expected one line, USER:PASSWORD")
+	}
+	u.User = url.UserPassword(user, password)
 	return u, nil
 }
 
@@ -97,6 +133,7 @@ func parseTimeouts(d DocumentTimeouts) (Timeouts, error) {
 		{"dial", d.Dial, &t.Dial},
 		{"response_header", d.ResponseHeader, &t.ResponseHeader},
 		{"idle", d.Idle, &t.Idle},
+		{"drain", d.Drain, &t.Drain},
 	} {
 		if one.value == "" {
 			continue

@@ -23,7 +23,7 @@ type Secrets interface {
 	Versions() map[string]string // by name
 }
 
-// Options of a Server. All but Problem are required.
+// Options of a Server. All but Problem and Check are required.
 type Options struct {
 	Table   *boundary.Table
 	Key     inject.Key // from which placeholders are derived
@@ -33,6 +33,9 @@ type Options struct {
 	Log     *slog.Logger
 	// Problem returns what ails the edge, or "". nil means that nothing does.
 	Problem func() string
+	// Check refuses a boundary that compiles but can't be served; nil refuses
+	// none. The error's text begins with a path below the spec.
+	Check func(boundary.Spec) error
 }
 
 // Server serves the control socket.
@@ -104,6 +107,11 @@ func (s *Server) openBoundary(ctx context.Context, req OpenRequest, files []*os.
 	b, err := boundary.Compile(req.Spec, s.options.Key)
 	if err != nil {
 		return OpenResponse{}, invalid(fmt.Errorf("spec.%w", err))
+	}
+	if check := s.options.Check; check != nil {
+		if err := check(req.Spec); err != nil {
+			return OpenResponse{}, invalid(fmt.Errorf("spec.%w", err))
+		}
 	}
 	fresh, err := newDoors(s.options.Fronts, req.Listeners, files)
 	if err != nil {

@@ -89,6 +89,15 @@ func (d *Dialer) DialContext(ctx context.Context, host policy.Host, port uint16)
 	})
 }
 
+// CheckLiteral returns a *[DeniedError] if host is an address that may not be
+// dialled at port. Names pass: this is for whoever has them resolved elsewhere.
+func (d *Dialer) CheckLiteral(host policy.Host, port uint16) error {
+	if !host.IP().IsValid() {
+		return nil
+	}
+	return d.judge(host, netip.AddrPortFrom(host.IP(), port))
+}
+
 // IsTimeout reports whether an error of DialContext means that the host didn't
 // answer in time.
 func IsTimeout(err error) bool {

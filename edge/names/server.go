@@ -26,7 +26,7 @@ const (
 	defaultQueriesPerSecond = 200
 )
 
-// Config of a Server. All but Inspect and QueriesPerSecond is required.
+// Config of a Server. All but Inspect, Allow and QueriesPerSecond is required.
 type Config struct {
 	// Boundary is the id under which addresses are held and queries recorded.
 	Boundary string
@@ -38,6 +38,9 @@ type Config struct {
 	Inspect func(name string) error
 	Pool    *Pool
 	Audit   audit.Sink // gets one record for each query
+	// Allow counts a query; if it reports false, the query is refused. nil
+	// allows all. It must be safe for concurrent use.
+	Allow func() bool
 	// QueriesPerSecond beyond which queries wait, and are lost once the socket
 	// can hold no more; a burst may be twice as many. Zero means 200. Waiting,
 	// unlike refusing, also bounds how fast the audit log can grow.
@@ -74,6 +77,8 @@ func (s *Server) Answer(msg []byte) []byte {
 		v.fail(dns.RcodeFormatError, refusal.BadRequest)
 	case req.IsEdns0() != nil && req.IsEdns0().Version() != 0:
 		v.fail(dns.RcodeBadVers, refusal.BadRequest)
+	case s.Allow != nil && !s.Allow():
+		v.fail(dns.RcodeRefused, refusal.RateLimited)
 	default:
 		s.decide(req.Question[0], &v)
 		s.inspect(req.Question[0], &v)

@@ -35,6 +35,7 @@ const (
 	UpstreamTimeout      Code = "upstream_timeout"
 	UpstreamProtocol     Code = "upstream_protocol_error"
 	EdgeOverloaded       Code = "edge_overloaded"
+	ParentProxyDenied    Code = "parent_proxy_denied"
 )
 
 // Refusal is one refused crossing. Code is required. Code, Host and RequestID

@@ -36,6 +36,7 @@ var statuses = map[refusal.Code]int{
 	refusal.UpstreamTimeout:      504,
 	refusal.UpstreamProtocol:     502,
 	refusal.EdgeOverloaded:       503,
+	refusal.ParentProxyDenied:    403,
 }
 
 // Ledger: ED-24
