@@ -58,7 +58,9 @@ func New() (*Authority, error) {
 // Certificate returns the CA certificate. The caller must not modify it.
 func (a *Authority) Certificate() *x509.Certificate { return a.cert }
 
-// CertificatePEM returns the CA certificate as PEM. The caller owns the slice.
+// CertificatePEM returns the CA certificate as PEM, and after it those that
+// clients must trust besides while the CA is rotated (see [Rotate]). The caller
+// owns the slice.
 func (a *Authority) CertificatePEM() []byte { return append([]byte(nil), a.certPEM...) }
 
 // Stats returns the counters.

@@ -35,13 +35,26 @@ func Open(dir string) (*Authority, error) {
 	}
 	path := filepath.Join(dir, authorityDir)
 	a, err := load(path)
-	if !errors.Is(err, errAbsent) {
-		return a, err
+	if errors.Is(err, errAbsent) {
+		if exists(filepath.Join(dir, nextDir)) {
+			err = takeOver(dir)
+		} else {
+			err = create(dir, path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("create CA in %s: %w", path, err)
+		}
+		a, err = load(path)
 	}
-	if err := create(dir, path); err != nil {
-		return nil, fmt.Errorf("create CA in %s: %w", path, err)
+	if err != nil {
+		return nil, err
 	}
-	return load(path)
+	others, err := overlap(dir)
+	if err != nil {
+		return nil, err
+	}
+	a.certPEM = append(a.certPEM, others...)
+	return a, nil
 }
 
 // checkDir refuses a directory in which anybody could put an authority of his

@@ -17,11 +17,11 @@ import (
 func newCertsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "certs",
-		Short:   "Look at the CA of an edge",
+		Short:   "Look at the CA of an edge, and rotate it",
 		Example: `  sallyport certs bundle --control /run/edge/control > bundle.pem`,
 	}
 	flag := addControlFlag(cmd)
-	cmd.AddCommand(newCertsShowCommand(flag), newCertsBundleCommand(flag))
+	cmd.AddCommand(newCertsShowCommand(flag), newCertsBundleCommand(flag), newCertsRotateCommand())
 	return cmd
 }
 
