@@ -7,6 +7,16 @@
 // ([Set.Apply]). Values come from a [Resolver], which asks the
 // [secret.Source] named by each reference and caches for a short time.
 //
+// What leaves a sandbox is looked through as well, however it is written:
+// placeholders where they aren't bound, those of other boundaries ([Issued]),
+// honey placeholders, and the secrets themselves. Heads are refused; bodies and
+// messages are watched while they stream, and broken off if they must be. The
+// values that are looked for are those of the boundary's own secrets: looking
+// for everyone's would tell one sandbox whether it has guessed another's. For
+// the same reason, and because ordinary text is full of them, values below
+// [scan.MinSecret] bytes are neither looked for nor scrubbed. Content-coded
+// request bodies are not decoded.
+//
 // The edge calls Apply after the policy has allowed a request and before it
 // dials. The package never dials, and decides nothing about policy.
 //
@@ -14,7 +24,7 @@
 // passes the suite in secret/secrettest, and is named in cmd/edge alone.
 //
 // Security promise: a secret is written only into the bound header of a
-// request whose destination is the bound one over TLS, and any placeholder
-// found elsewhere is refused. Whatever is in doubt is an error, never a
+// request whose destination is the bound one over TLS, any placeholder found
+// elsewhere in a head is refused, and one in a body is never replaced. Whatever is in doubt is an error, never a
 // request forwarded with less.
 package inject
