@@ -86,6 +86,7 @@ var attempts = []struct{ name, user, root string }{
 	{"abstract socket", "ECONNREFUSED", "ECONNREFUSED"},
 	{"set-user-id program", "failed", "failed|done None"},
 	{"set-user-id file", "EPERM", "EPERM|EOVERFLOW"},
+	{"set-user-id without a name", "EPERM", "EPERM"},
 	{"set-user-id by open", "EPERM", "EPERM"},
 	{"openat2", "ENOSYS", "ENOSYS"},
 	{"kill init", "EPERM", "done None"},

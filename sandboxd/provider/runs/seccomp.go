@@ -163,8 +163,10 @@ func terminalConditions() []seccomp.NameWithConditions {
 
 // setIDConditions hold for what would create a set-user-ID file.
 func setIDConditions(info *arch.Info) []seccomp.NameWithConditions {
+	// A file without a name can be given one later.
+	const creating = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	creates := func(flags, mode uint32) seccomp.ArgumentConditions {
-		return append(has(flags, unix.O_CREAT), has(mode, setIDBits)...)
+		return append(has(flags, creating), has(mode, setIDBits)...)
 	}
 	return conditions(info,
 		argument{"chmod", has(1, setIDBits)}, argument{"fchmod", has(1, setIDBits)},

@@ -82,6 +82,8 @@ func TestFilter(t *testing.T) {
 		{name: "set-group-ID there", workspace: true, arch: native, number: unix.SYS_FCHMODAT, args: []uint64{0, 0, 0o2755}, want: errno | uint32(unix.EPERM)},
 		{name: "open there", workspace: true, arch: native, number: unix.SYS_OPENAT, args: []uint64{0, 0, unix.O_RDONLY, 0o4755}, want: allow},
 		{name: "create there", workspace: true, arch: native, number: unix.SYS_OPENAT, args: []uint64{0, 0, unix.O_CREAT, 0o4755}, want: errno | uint32(unix.EPERM)},
+		{name: "create without a name there", workspace: true, arch: native, number: unix.SYS_OPENAT, args: []uint64{0, 0, unix.O_TMPFILE, 0o4755}, want: errno | uint32(unix.EPERM)},
+		{name: "open a directory there", workspace: true, arch: native, number: unix.SYS_OPENAT, args: []uint64{0, 0, unix.O_DIRECTORY, 0o4755}, want: allow},
 		{name: "resize a terminal", arch: native, number: unix.SYS_IOCTL, args: []uint64{0, unix.TIOCSWINSZ}, want: allow},
 		{name: "a sign-extended request", arch: native, number: unix.SYS_IOCTL, args: []uint64{0, 0xffffffff80045430}, want: allow},
 		{name: "type", arch: native, number: unix.SYS_IOCTL, args: []uint64{0, unix.TIOCSTI}, want: errno | uint32(unix.EPERM)},

@@ -247,6 +247,7 @@ for what, f in [
     ("abstract socket", abstract(name)),
     ("set-user-id program", setuid_gains),
     ("set-user-id file", set_id_file("/workspace/suid")),
+    ("set-user-id without a name", lambda: os.close(os.open("/workspace", os.O_TMPFILE | os.O_WRONLY, 0o4755))),
     ("set-user-id by open", lambda: os.close(os.open("/workspace/suid2", os.O_CREAT | os.O_WRONLY, 0o4755))),
     ("openat2", lambda: syscall(437, -100, b"/workspace/x", struct.pack("=QQQ", os.O_CREAT, 0o4755, 0), 24)),
     ("kill init", lambda: os.kill(1, 15)),
