@@ -11,16 +11,21 @@ import (
 // moment a run begins, so that none of them ends it without its clean-up.
 type signals struct {
 	caught chan os.Signal
+	broken chan os.Signal // SIGPIPE, which is dropped
 }
 
 func catchSignals() *signals {
-	s := &signals{caught: make(chan os.Signal, 16)}
+	s := &signals{caught: make(chan os.Signal, 16), broken: make(chan os.Signal, 1)}
 	signal.Notify(s.caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH)
+	// Output that nobody reads is the command's to notice: the Go runtime would
+	// end this program at once, without its clean-up. Ignored, the signal
+	// would be so in the command too.
+	signal.Notify(s.broken, syscall.SIGPIPE)
 	return s
 }
 
-func (s *signals) stop() { signal.Stop(s.caught) }
+func (s *signals) stop() { signal.Stop(s.caught); signal.Stop(s.broken) }
 
 // interruption is the cause of a context that a signal ended.
 type interruption struct{ signal syscall.Signal }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // A command with --tty has a terminal of the size of ours, which follows when
@@ -74,6 +75,30 @@ func TestRunBrokenPipe(t *testing.T) {
 		t.Error(err)
 	}
 	r.Close()
+	if code := exitCode(t, cmd.Wait()); code != 128+13 {
+		t.Errorf("exit code %d, want that of SIGPIPE", code)
+	}
+}
+
+// What isn't handed over ends in the same way: a socket, which is copied to.
+func TestRunBrokenSocket(t *testing.T) {
+	t.Parallel()
+	base := shortDir(t)
+	cmd := sallyport(t, base, "run", "--", "yes")
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	cmd.Stdout = theirs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	if _, err := ours.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	ours.Close()
 	if code := exitCode(t, cmd.Wait()); code != 128+13 {
 		t.Errorf("exit code %d, want that of SIGPIPE", code)
 	}

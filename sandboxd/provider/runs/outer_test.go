@@ -65,6 +65,13 @@ func inOrdinarySandbox(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	given, err := os.Open(filepath.Join(dir, "input"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = given.Close() }()
+	input := shell("(: >/proc/self/fd/0; chmod 4777 /proc/self/fd/0) 2>/dev/null; cat")
+	input.Stdin = given
 	root := shell("id -u; touch /etc/by-root && chown user /etc/by-root && stat -c %U /etc/by-root")
 	root.User = "root"
 	escape := python(string(script), filepath.Join(dir, "state"), "none")
@@ -75,6 +82,7 @@ func inOrdinarySandbox(ctx context.Context, dir string) error {
 		exec runs.Exec
 	}{
 		{"user", shell("id -u; stat -c %U . given; cat given; echo new >made; cat /etc/extra; grep Cap /proc/self/status")},
+		{"input", input},
 		{"root", root},
 		{"net", python(connect, "93.184.216.34:443", "10.0.0.1:1")},
 		{"udp", python(datagrams)},
@@ -132,7 +140,10 @@ func runOrdinary(t *testing.T, uid int, wrap func(c *exec.Cmd)) (map[string]stri
 	if err := os.WriteFile(filepath.Join(dir, "workspace", "given"), []byte("given\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"", "workspace", "workspace/given"} {
+	if err := os.WriteFile(filepath.Join(dir, "input"), []byte("input\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "workspace", "workspace/given", "input"} {
 		if err := os.Chown(filepath.Join(dir, path), uid, uid); err != nil {
 			t.Fatal(err)
 		}
@@ -152,6 +163,14 @@ func runOrdinary(t *testing.T, uid int, wrap func(c *exec.Cmd)) (map[string]stri
 	st, err := os.Stat(filepath.Join(dir, "workspace", "made"))
 	if err != nil || int(st.Sys().(*syscall.Stat_t).Uid) != uid {
 		t.Errorf("the file made inside: %+v %v", st, err)
+	}
+	// What was its input only must be neither rewritten nor given other modes.
+	b, err = os.ReadFile(filepath.Join(dir, "input"))
+	if err != nil || string(b) != "input\n" {
+		t.Errorf("the file that was its input: %q %v", b, err)
+	}
+	if st, err := os.Stat(filepath.Join(dir, "input")); err != nil || st.Mode() != 0o600 {
+		t.Errorf("the file that was its input: %v %v", st.Mode(), err)
 	}
 	sections := make(map[string]string)
 	for i, s := range strings.Split(out, "== ") {
@@ -203,6 +222,9 @@ func checkOrdinary(t *testing.T, sections map[string]string) {
 	}
 	if got := sections["udp"]; !strings.Contains(got, "8.8.8.8 53 dns q") || !strings.Contains(got, "8.8.8.8 443 ConnectionRefused") {
 		t.Errorf("datagrams: %s", got)
+	}
+	if got := sections["input"]; got != "input" {
+		t.Errorf("input: %s", got)
 	}
 	if got := sections["terminal"]; got != "/dev/pts/0" {
 		t.Errorf("terminal: %s", got)

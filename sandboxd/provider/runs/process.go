@@ -39,6 +39,9 @@ type Process struct {
 func newProcess(sb *Sandbox, e Exec) *Process {
 	p := &Process{sandbox: sb, tty: e.TTY, begun: make(chan struct{}), finished: make(chan struct{})}
 	p.streams.stdin, p.streams.stdout = e.Stdin, e.Stdout
+	// An ordinary user's sandbox runs as that user, whose pipes it could open
+	// for the other direction.
+	p.streams.pipes = sb.ids.mounts
 	return p
 }
 

@@ -59,8 +59,9 @@ type Exec struct {
 	Dir  string   // empty means /workspace
 	User string   // "user" (uid 1000, the default) or "root" of the sandbox
 
-	// Stdin, Stdout and Stderr are handed to the command when they are
-	// *os.File, else copied. nil means /dev/null.
+	// Stdin, Stdout and Stderr are copied, but for pipes of root, which are
+	// handed to the command; no other descriptor of the host gets into a
+	// sandbox. nil means /dev/null.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// TTY gives the command a terminal of its own, of the given size, whose

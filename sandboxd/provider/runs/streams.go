@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -18,7 +19,8 @@ const outputGrace = time.Second
 // streams connect a command's input and output to those of its Exec.
 type streams struct {
 	theirs   [3]*os.File // stdin, stdout and stderr of the command, to hand over
-	borrowed [3]bool     // which of them are the caller's own
+	borrowed [3]bool     // which of them aren't ours to close
+	pipes    bool        // the command may have the caller's own pipes
 
 	stdin  io.Reader
 	stdout io.Writer
@@ -51,9 +53,13 @@ func (s *streams) open(e Exec) (err error) {
 	return s.openOutput(2, e.Stderr)
 }
 
-// handed returns v if it is a file that the command may have itself. A terminal
-// isn't: it belongs to who sits at it, and is copied.
-func handed(v any) (*os.File, error) {
+// handed returns v if it is a file that the command may have itself: a pipe,
+// where the caller's files aren't the command's. Everything else is copied, for
+// a descriptor is more than what is read from it or written to it. A socket is
+// of the host's network, wherever it is connected to now. A file can be opened
+// again by /proc/self/fd for more than the caller gave, and its owner can change
+// its mode. A terminal belongs to who sits at it.
+func (s *streams) handed(v any) (*os.File, error) {
 	f, ok := v.(*os.File)
 	if !ok || f == nil {
 		return nil, nil
@@ -63,16 +69,16 @@ func handed(v any) (*os.File, error) {
 		return nil, err
 	}
 	if st.IsDir() {
-		return nil, fmt.Errorf("%s is a directory: it would be a way out of the sandbox", f.Name())
+		return nil, fmt.Errorf("%s is a directory, which can be neither read nor written", f.Name())
 	}
-	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
+	if !s.pipes || st.Mode().Type() != fs.ModeNamedPipe {
 		return nil, nil
 	}
 	return f, nil
 }
 
 func (s *streams) openInput(r io.Reader) error {
-	f, err := handed(r)
+	f, err := s.handed(r)
 	if err != nil {
 		return err
 	}
@@ -96,7 +102,7 @@ func (s *streams) openInput(r io.Reader) error {
 }
 
 func (s *streams) openOutput(n int, w io.Writer) error {
-	f, err := handed(w)
+	f, err := s.handed(w)
 	if err != nil {
 		return err
 	}
@@ -172,6 +178,9 @@ func copyOutput(w io.Writer, r *os.File) error {
 		return drain(w, r)
 	case errors.Is(err, unix.EIO) || errors.Is(err, os.ErrClosed):
 		return nil // how the end of a terminal's output shows
+	case errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET):
+		// The command learns it as it would have from a pipe of the caller's.
+		return r.Close()
 	case err != nil:
 		// Nobody takes the output any more; the command shouldn't hang.
 		_, _ = io.Copy(io.Discard, r)
@@ -205,8 +214,23 @@ func drain(w io.Writer, r *os.File) error {
 	return nil
 }
 
-// same says whether two writers are one, as os/exec sees it.
+// same says whether two writers are one, as os/exec sees it, or one file, as
+// the shell's 2>&1 makes them: what arrives there keeps its order.
 func same(a, b any) bool {
 	defer func() { _ = recover() }() // values that can't be compared
-	return a == b
+	return a == b || sameFile(a, b)
+}
+
+func sameFile(a, b any) bool {
+	f, isFile := a.(*os.File)
+	g, areFiles := b.(*os.File)
+	if !isFile || !areFiles || f == nil || g == nil {
+		return false
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	other, err := g.Stat()
+	return err == nil && os.SameFile(st, other)
 }
