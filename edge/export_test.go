@@ -1,0 +1,4 @@
+package edge
+
+// ParseBasic is how proxy credentials are read.
+var ParseBasic = parseBasic
