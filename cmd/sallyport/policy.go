@@ -9,8 +9,8 @@ import (
 func newPolicyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Check and try out network policies",
-		Long: `Check and try out network policies.
+		Short: "Check, compare and try out network policies",
+		Long: `Check, compare and try out network policies.
 
 A policy is a list of rules in YAML or JSON. The first rule whose glob matches
 a host decides; a host that no rule matches is denied:
@@ -30,8 +30,20 @@ a host decides; a host that no rule matches is denied:
 The empty policy {} allows every host. A FILE of - is standard input.`,
 		Example: `  sallyport policy check policy.yaml
   sallyport policy test policy.yaml api.example.com registry.example.com
-  sallyport policy explain policy.yaml api.example.com`,
+  sallyport policy explain policy.yaml api.example.com
+  sallyport policy diff --fail-on widening old.yaml new.yaml`,
 	}
-	cmd.AddCommand(newPolicyCheckCommand(), newPolicyTestCommand(), newPolicyExplainCommand())
+	cmd.AddCommand(
+		newPolicyCheckCommand(),
+		newPolicyTestCommand(),
+		newPolicyExplainCommand(),
+		newPolicyDiffCommand(),
+		newPolicyEqualCommand(),
+		newPolicyReplayCommand(),
+		newPolicySuggestCommand(),
+		newPolicyPresetCommand(),
+		newPolicyFmtCommand(),
+		newPolicySchemaCommand(),
+	)
 	return cmd
 }

@@ -23,16 +23,31 @@ type policyVerdict struct {
 
 func newPolicyTestCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "test FILE HOST...",
+		Use:   "test FILE [HOST...]",
 		Short: "Say whether a policy allows hosts",
 		Long: `Say whether a policy allows hosts: the verdict, the index of the deciding rule
-and its glob. Exit code 3 says that at least one host is denied.`,
+and its glob. Exit code 3 says that at least one host is denied.
+
+With --fixtures, the hosts and the verdicts that are expected come from a file;
+exit code 3 says that at least one verdict is another:
+
+  cases:
+    - {host: api.example.com, verdict: allow, why: the agent's own API}
+    - {host: admin.example.com, verdict: deny}`,
 		Example: `  sallyport policy test policy.yaml api.example.com registry.example.com
-  sallyport policy test -o json policy.yaml bücher.example`,
-		Args: cobra.MinimumNArgs(2),
+  sallyport policy test -o json policy.yaml bücher.example
+  sallyport policy test --fixtures policy-test.yaml -o junit policy.yaml`,
+		Args: cobra.MinimumNArgs(1),
 	}
-	format := addOutputFlag(cmd)
+	format := addFormatFlag(cmd, "junit")
+	file := cmd.Flags().String("fixtures", "", "file of hosts and expected verdicts")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if (len(args) > 1) == (*file != "") {
+			return usageErrorf("want hosts or --fixtures")
+		}
+		if *file == "" && format.value == "junit" {
+			return usageErrorf("-o junit is for --fixtures")
+		}
 		doc, err := readPolicy(cmd, args[0])
 		if err != nil {
 			return err
@@ -41,21 +56,37 @@ and its glob. Exit code 3 says that at least one host is denied.`,
 		if err != nil {
 			return fmt.Errorf("%s: %w", policyName(args[0]), err)
 		}
-		verdicts, denied := make([]policyVerdict, 0, len(args)-1), false
-		for _, input := range args[1:] {
-			v, _ := judge(compiled, input)
-			denied = denied || v.Verdict != policy.Allow.String()
-			verdicts = append(verdicts, v)
+		no := false
+		if *file != "" {
+			no, err = testFixtures(cmd.OutOrStdout(), compiled, *file, format.value)
+		} else {
+			no, err = testHosts(cmd.OutOrStdout(), compiled, args[1:], format.value)
 		}
-		if err := printVerdicts(cmd.OutOrStdout(), *format, verdicts); err != nil {
-			return err
+		if err == nil && no {
+			err = exitError{code: exitNo}
 		}
-		if denied {
-			return exitError{code: exitNo}
-		}
-		return nil
+		return err
 	}
 	return cmd
+}
+
+func testFixtures(w io.Writer, p *policy.Policy, file, format string) (no bool, err error) {
+	cases, err := readFixtures(file)
+	if err != nil {
+		return false, err
+	}
+	results, failed := runFixtures(p, cases)
+	return failed > 0, printFixtures(w, format, results, failed)
+}
+
+func testHosts(w io.Writer, p *policy.Policy, hosts []string, format string) (no bool, err error) {
+	verdicts := make([]policyVerdict, 0, len(hosts))
+	for _, input := range hosts {
+		v, _ := judge(p, input)
+		no = no || v.Verdict != policy.Allow.String()
+		verdicts = append(verdicts, v)
+	}
+	return no, printVerdicts(w, format, verdicts)
 }
 
 // judge decides on a host as it was typed. The Host is zero if it is malformed.
@@ -70,8 +101,8 @@ func judge(p *policy.Policy, input string) (policyVerdict, policy.Host) {
 	return v, h
 }
 
-func printVerdicts(w io.Writer, format outputFormat, verdicts []policyVerdict) error {
-	if format == outputJSON {
+func printVerdicts(w io.Writer, format string, verdicts []policyVerdict) error {
+	if format == string(outputJSON) {
 		return printJSON(w, verdicts)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -41,7 +41,7 @@ func TestRunUsage(t *testing.T) {
 		{[]string{"policy", "nope"}, exitUsage, `unknown command "nope" for "sallyport policy"`},
 		{[]string{"policy", "check", "--nope"}, exitUsage, "unknown flag: --nope"},
 		{[]string{"policy", "check"}, exitUsage, "Run 'sallyport policy check --help'"},
-		{[]string{"policy", "check", "-o", "xml", "-"}, exitUsage, "want text or json"},
+		{[]string{"policy", "check", "-o", "xml", "-"}, exitUsage, "want one of text, json, sarif"},
 		{[]string{"help", "nope"}, exitUsage, `unknown command "nope"`},
 		{[]string{"help", "policy", "nope"}, exitUsage, `unknown command "policy nope"`},
 		{[]string{"help"}, exitDone, ""},
