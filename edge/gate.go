@@ -41,13 +41,27 @@ func (g *Gate) admit(c *crossing, host policy.Host, port uint16) *refusal.Refusa
 	if g.portDenied(port) {
 		return &refusal.Refusal{Code: refusal.PortDenied, Host: host.String()}
 	}
-	d := b.Policy.Decide(host)
+	d := judge(b, host, port)
 	c.rec.Rule, c.rec.Glob = d.Rule, d.Glob
 	if d.Action != policy.Allow {
 		return &refusal.Refusal{Code: refusal.NetworkPolicyDenied, Host: host.String()}
 	}
-	c.rec.Verdict, c.rec.Reason = audit.VerdictAllow, string(policy.ReasonAllowed)
+	c.rec.Verdict, c.rec.Reason = audit.VerdictAllow, string(d.Reason)
+	if d.Reason != policy.ReasonAllowed {
+		c.rec.Verdict = audit.VerdictObserve
+	}
 	return nil
+}
+
+// judge is the policy's word; where a boundary is only observed, a denial
+// becomes an Allow that keeps its Reason. A host with a binding stays denied:
+// it takes a policy for a secret to leave.
+func judge(b *boundary.Boundary, host policy.Host, port uint16) policy.Decision {
+	d := b.Policy.Decide(host)
+	if b.Observe && d.Reason == policy.ReasonDenied && !b.Bindings.Binds(host, port) {
+		d.Action = policy.Allow
+	}
+	return d
 }
 
 // decide is the policy's word on a name, without a crossing. A boundary that
@@ -57,7 +71,7 @@ func (g *Gate) decide(boundaryID string, host policy.Host) policy.Decision {
 	if b == nil {
 		return policy.Decision{Rule: policy.DefaultRule, Reason: policy.ReasonDenied}
 	}
-	return b.Policy.Decide(host)
+	return judge(b, host, 0)
 }
 
 // inspectName looks for placeholders and secrets in a name that a sandbox asks
@@ -74,7 +88,7 @@ func (g *Gate) portDenied(port uint16) bool { return slices.Contains(g.denied, p
 // still reports whether a crossing under way would be admitted by b, which is
 // nil once its boundary has closed.
 func (g *Gate) still(c *crossing, b *boundary.Boundary) bool {
-	return b != nil && b.Policy.Decide(c.host).Action == policy.Allow &&
+	return b != nil && judge(b, c.host, c.port).Action == policy.Allow &&
 		(!c.unseen || !b.Bindings.Binds(c.host, c.port))
 }
 

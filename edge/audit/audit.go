@@ -31,6 +31,9 @@ const (
 const (
 	VerdictAllow = "allow"
 	VerdictDeny  = "deny"
+	// VerdictObserve is a crossing that the policy denies and that was let
+	// through, because its boundary is only observed.
+	VerdictObserve = "observe"
 )
 
 // Modes of a record: how the flow came in.
@@ -54,7 +57,7 @@ type Record struct {
 	Host       string            `json:"host"`
 	Port       uint16            `json:"port,omitempty"`
 	Path       string            `json:"path,omitempty"`
-	Verdict    string            `json:"verdict"`          // allow, deny
+	Verdict    string            `json:"verdict"`          // allow, deny, observe
 	Rule       int               `json:"rule"`             // -1: no rule
 	Glob       string            `json:"glob,omitempty"`   // of the deciding rule
 	Reason     string            `json:"reason"`           // ledger ED-24

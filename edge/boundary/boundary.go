@@ -38,6 +38,9 @@ type Spec struct {
 	// Labels (session, environment, …) are copied into each audit record.
 	Labels map[string]string `json:"labels,omitempty"`
 	Limits Limits            `json:"limits,omitzero"`
+	// Observe lets through, and records as observed, what the policy denies.
+	// All else is enforced, and a host with a binding stays denied.
+	Observe bool `json:"observe,omitempty"`
 }
 
 // Boundary is a compiled Spec: immutable, safe for concurrent use.
@@ -47,6 +50,7 @@ type Boundary struct {
 	Bindings   *inject.Set
 	Labels     map[string]string
 	Limits     Limits
+	Observe    bool
 	Generation uint64 // grows with each replacement in a Table; 0 before it
 
 	token    *[sha256.Size]byte // nil: no token proves it
@@ -103,6 +107,7 @@ func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 		Bindings: bindings,
 		Labels:   maps.Clone(spec.Labels),
 		Limits:   spec.Limits,
+		Observe:  spec.Observe,
 		token:    token,
 		expires:  spec.TokenExpires,
 	}, nil

@@ -68,4 +68,5 @@ type DocumentBoundary struct {
 	Bindings      json.RawMessage   `json:"bindings,omitempty"`       // of inject.ParseBindings
 	Labels        map[string]string `json:"labels,omitempty"`
 	Limits        boundary.Limits   `json:"limits,omitzero"`
+	Observe       bool              `json:"observe,omitempty"`
 }

@@ -35,7 +35,7 @@ func (c checker) boundaries(ds []DocumentBoundary) ([]Static, error) {
 }
 
 func (c checker) boundary(path string, d DocumentBoundary) (boundary.Spec, error) {
-	spec := boundary.Spec{ID: d.ID, Labels: d.Labels, Limits: d.Limits}
+	spec := boundary.Spec{ID: d.ID, Labels: d.Labels, Limits: d.Limits, Observe: d.Observe}
 	var err error
 	if len(d.NetworkPolicy) > 0 {
 		if spec.NetworkPolicy, err = policy.Parse(d.NetworkPolicy); err != nil {

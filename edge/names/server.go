@@ -97,8 +97,10 @@ type verdict struct {
 	rule    int
 	glob    string
 	code    refusal.Code // why not
-	address netip.Addr   // given out
-	find    *inject.Find // in the name
+	// observed says that the policy denies what was allowed.
+	observed bool
+	address  netip.Addr   // given out
+	find     *inject.Find // in the name
 }
 
 func (v *verdict) fail(rcode int, code refusal.Code) {
@@ -130,7 +132,7 @@ func (s *Server) decide(q dns.Question, v *verdict) {
 		return
 	}
 	d := s.Decide(host)
-	v.rule, v.glob = d.Rule, d.Glob
+	v.rule, v.glob, v.observed = d.Rule, d.Glob, d.Reason == policy.ReasonDenied
 	if d.Action != policy.Allow {
 		return
 	}
@@ -205,6 +207,9 @@ func (s *Server) record(req *dns.Msg, v *verdict, start time.Time) {
 	}
 	if v.address.IsValid() {
 		r.Address = v.address.String()
+	}
+	if v.observed {
+		r.Verdict, r.Reason = audit.VerdictObserve, string(policy.ReasonDenied)
 	}
 	if !v.allowed {
 		r.Verdict, r.Reason, r.Severity = audit.VerdictDeny, string(v.code), v.code.Severity()
