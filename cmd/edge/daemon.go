@@ -29,6 +29,7 @@ import (
 	"github.com/sallyport/sallyport/inject/memory"
 	"github.com/sallyport/sallyport/inject/secret"
 	"github.com/sallyport/sallyport/inject/store"
+	"github.com/sallyport/sallyport/inject/vault"
 )
 
 const (
@@ -45,6 +46,7 @@ type daemon struct {
 	log     *slog.Logger
 	edge    *edge.Edge
 	control *control.Server // nil: none
+	vault   *vault.Source   // nil: none
 	static  *static
 	metrics *metrics.Metrics
 	drain   time.Duration // how long what is under way may go on at the end
@@ -65,11 +67,15 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 		Crossings:  func() int { return d.edge.Stats().Crossings },
 		Leaves:     h.authority.Stats,
 	})
-	var err error
+	v, err := newVault(c, table)
+	if err != nil {
+		return nil, err
+	}
+	d.vault = v
 	d.edge, err = edge.New(edge.Options{
 		Authority:     h.authority,
 		Table:         table,
-		Resolver:      inject.NewResolver(sources(c, h, pushed)),
+		Resolver:      inject.NewResolver(sources(c, h, pushed, v)),
 		Audit:         d.metrics.Sink(h.audit),
 		Dialer:        newDialer(c, h),
 		Log:           log,
@@ -106,16 +112,17 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 }
 
 // sources are the kinds of secret that bindings may name.
-func sources(c *config.Config, h *held, pushed *memory.Source) map[string]secret.Source {
+func sources(c *config.Config, h *held, pushed *memory.Source, v *vault.Source) map[string]secret.Source {
 	all := map[string]secret.Source{
-		"env": env.Source{},
-		// Whoever may open boundaries chooses what is read, but not the CA key or
-		// the store's, nor what the kernel shows of this process.
-		"file":   file.Source{Deny: []string{c.State, "/proc"}},
+		"env":    env.Source{},
+		"file":   file.Source{Deny: ownFiles(c)},
 		"memory": pushed,
 	}
 	if !h.ephemeral {
 		all["store"] = store.New(c.State)
+	}
+	if v != nil {
+		all["vault"] = v
 	}
 	return all
 }
@@ -148,6 +155,9 @@ func (d *daemon) serve(ctx context.Context) error {
 	}
 	if d.held.metrics != nil {
 		g.Go(func() error { return d.serveMetrics(serving) })
+	}
+	if d.vault != nil {
+		g.Go(func() error { return d.vault.Serve(serving, d.log) })
 	}
 	g.Go(func() error { return d.reloadOnHangup(serving) })
 

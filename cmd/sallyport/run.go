@@ -182,6 +182,9 @@ func diagnose(ctx context.Context, provider *runs.Provider, err error) error {
 
 // start opens the boundary and starts the sandbox.
 func (p *runPlan) start(ctx context.Context, r *running) (err error) {
+	if p.secrets.vault != nil {
+		r.atEnd(keepLeases(ctx, p.secrets.vault))
+	}
 	if r.placeholders, err = p.openBoundary(ctx, r.dir.id, r.edge.client, r.network); err != nil {
 		return err
 	}

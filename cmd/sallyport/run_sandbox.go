@@ -23,7 +23,7 @@ const trustDir = "/etc/sallyport"
 // openBoundary pushes the secrets and opens the boundary over the network's
 // sockets. It returns the placeholders by variable.
 func (p *runPlan) openBoundary(ctx context.Context, id string, edge *control.Client, n *runs.Network) (map[string]string, error) {
-	values, err := p.secrets.values(ctx)
+	values, err := p.secrets.values(ctx, id)
 	if err != nil {
 		return nil, err
 	}

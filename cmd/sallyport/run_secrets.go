@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport/sallyport/inject/env"
 	"github.com/sallyport/sallyport/inject/file"
 	"github.com/sallyport/sallyport/inject/secret"
+	"github.com/sallyport/sallyport/inject/vault"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -30,7 +31,7 @@ type secretFlags struct {
 func (f *secretFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.bindings, "secret", nil, "put the secret `NAME@HOST[:PORT][/HEADER]` into requests to that host;\nthe variable NAME holds a placeholder for it")
-	flags.StringArrayVar(&f.from, "secret-from", nil, "take a secret's value from `NAME=SOURCE`: env:VAR, file:PATH or store:NAME\n(default env:NAME)")
+	flags.StringArrayVar(&f.from, "secret-from", nil, "take a secret's value from `NAME=SOURCE`: env:VAR, file:PATH, store:NAME\nor vault:MOUNT/PATH#FIELD of VAULT_ADDR, as VAULT_TOKEN (default env:NAME)")
 	f.state = addStateFlag(cmd)
 }
 
@@ -39,6 +40,7 @@ type runSecrets struct {
 	bindings []inject.Binding
 	refs     map[string]secret.Ref // by variable
 	sources  map[string]secret.Source
+	vault    *vault.Source // nil: none of refs is its
 }
 
 // parse checks the flags. It reads no value yet.
@@ -80,6 +82,15 @@ func (f *secretFlags) parse() (*runSecrets, error) {
 		return nil, err
 	}
 	s.sources = map[string]secret.Source{"env": env.Source{}, "file": file.Source{}, "store": secrets}
+	for name, ref := range s.refs {
+		if ref.Source != "vault" || s.vault != nil {
+			continue
+		}
+		if s.vault, err = vaultFromEnvironment(); err != nil {
+			return nil, usageErrorf("--secret-from %s: %w", name, err)
+		}
+		s.sources["vault"] = s.vault
+	}
 	return s, nil
 }
 
@@ -103,15 +114,13 @@ func parseSource(text string) (secret.Ref, error) {
 		return secret.Ref{}, err
 	}
 	switch ref.Source {
-	case "env", "store":
+	case "env", "store", "vault":
 		return ref, nil
 	case "file":
 		ref.Name, err = filepath.Abs(ref.Name)
 		return ref, err
-	case "vault":
-		return secret.Ref{}, errors.New("this build has no vault source: use env, file or store")
 	default:
-		return secret.Ref{}, fmt.Errorf("expected env, file or store, found %q", ref.Source)
+		return secret.Ref{}, fmt.Errorf("expected env, file, store or vault, found %q", ref.Source)
 	}
 }
 
@@ -124,8 +133,10 @@ func bare(err error) error {
 	return err
 }
 
-// values reads the value of each variable, as the user who runs the command.
-func (s *runSecrets) values(ctx context.Context) (map[string]secret.Value, error) {
+// values reads the value of each variable for a boundary, as the user who runs
+// the command.
+func (s *runSecrets) values(ctx context.Context, boundary string) (map[string]secret.Value, error) {
+	ctx = secret.Within(ctx, &secret.Scope{Boundary: boundary})
 	values := map[string]secret.Value{}
 	for name, ref := range s.refs {
 		got, err := s.sources[ref.Source].Read(ctx, ref.Name)

@@ -33,6 +33,9 @@ func (d Document) Check(dir string) (*Config, error) {
 	if config.Upstream, err = c.upstream(d.Upstream); err != nil {
 		return nil, err
 	}
+	if config.Sources, err = c.sources(d.Sources); err != nil {
+		return nil, err
+	}
 	if config.Timeouts, err = parseTimeouts(d.Timeouts); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ type Config struct {
 	User     *User
 	Listen   Listen
 	Upstream Upstream
+	Sources  Sources
 	Timeouts Timeouts
 	// Limits are those of boundaries that have none of their own.
 	Limits boundary.Limits

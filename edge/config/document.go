@@ -14,6 +14,7 @@ type Document struct {
 	User     string           `json:"user,omitempty"`
 	Listen   DocumentListen   `json:"listen"`
 	Upstream DocumentUpstream `json:"upstream"`
+	Sources  DocumentSources  `json:"sources,omitzero"`
 	Timeouts DocumentTimeouts `json:"timeouts"`
 	Limits   DocumentLimits   `json:"limits,omitzero"`
 	// Intercept is "all" (the default) or "bound": only what has a binding.
@@ -47,6 +48,37 @@ type DocumentUpstream struct {
 type DocumentLimits struct {
 	AllTunnels int `json:"all_tunnels,omitempty"`
 	boundary.Limits
+}
+
+// DocumentSources is the key "sources".
+type DocumentSources struct {
+	Vault *DocumentVault `json:"vault,omitempty"`
+}
+
+// DocumentVault is the key "sources.vault".
+type DocumentVault struct {
+	Address        string            `json:"address"`
+	Namespace      string            `json:"namespace,omitempty"`
+	CAFile         string            `json:"ca_file,omitempty"`
+	CertFile       string            `json:"cert_file,omitempty"`
+	KeyFile        string            `json:"key_file,omitempty"`
+	ServerName     string            `json:"server_name,omitempty"`
+	RedirectHosts  []string          `json:"redirect_hosts,omitempty"`
+	BoundaryTokens bool              `json:"boundary_tokens,omitempty"`
+	Auth           DocumentVaultAuth `json:"auth"`
+}
+
+// DocumentVaultAuth is the key "sources.vault.auth". It names files: a
+// configuration holds no secret.
+type DocumentVaultAuth struct {
+	Method          string `json:"method"`
+	Mount           string `json:"mount,omitempty"`
+	TokenFile       string `json:"token_file,omitempty"`
+	Role            string `json:"role,omitempty"`
+	JWTFile         string `json:"jwt_file,omitempty"`
+	RoleID          string `json:"role_id,omitempty"`
+	SecretIDFile    string `json:"secret_id_file,omitempty"`
+	SecretIDWrapped bool   `json:"secret_id_wrapped,omitempty"`
 }
 
 // DocumentTimeouts is the key "timeouts", durations as time.ParseDuration

@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/sallyport/sallyport/inject/secret"
@@ -29,8 +30,8 @@ import (
 // Source reads files of this machine. The zero value is ready and safe for
 // concurrent use.
 type Source struct {
-	// Deny are directories below which nothing is read, whichever links lead
-	// there: for the keys of the process that reads, which no binding may send
+	// Deny are files, and directories below which nothing is read, whichever
+	// links lead there: for the keys of the process that reads, which no binding may send
 	// anywhere. They are absolute; links in them are followed.
 	Deny []string
 }
@@ -90,6 +91,8 @@ func (s Source) checkPlace(f *os.File) error {
 	if err != nil {
 		return fmt.Errorf("find out where the file is: %w: %w", secret.ErrUnavailable, err)
 	}
+	// What has been replaced since it was opened, proc_pid_fd(5).
+	at = strings.TrimSuffix(at, " (deleted)")
 	for _, dir := range s.Deny {
 		real, err := filepath.EvalSymlinks(dir)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -71,8 +71,9 @@ type Auth struct {
 }
 
 const (
-	defaultTimeout    = 10 * time.Second
-	serviceAccountJWT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	defaultTimeout = 10 * time.Second
+	// ServiceAccountJWT is where a pod finds the token of its service account.
+	ServiceAccountJWT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 )
 
 // complete fills in the defaults and refuses what can't work.
@@ -92,7 +93,7 @@ func (o Options) complete() (Options, error) {
 		o.Auth.Mount = string(o.Auth.Method)
 	}
 	if o.Auth.Method == AuthKubernetes && o.Auth.JWTFile == "" {
-		o.Auth.JWTFile = serviceAccountJWT
+		o.Auth.JWTFile = ServiceAccountJWT
 	}
 	if err := o.Auth.check(o.TLS); err != nil {
 		return o, fmt.Errorf("auth: %w", err)
