@@ -158,3 +158,20 @@ func TestDeniedDirectory(t *testing.T) {
 		}
 	}
 }
+
+func TestDeniedFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own, beside, link := filepath.Join(dir, "own"), filepath.Join(dir, "own2"), filepath.Join(dir, "link")
+	replace(t, own, "content")
+	replace(t, beside, "content")
+	if err := os.Symlink(own, link); err != nil {
+		t.Fatal(err)
+	}
+	s := file.Source{Deny: []string{own}}
+	for name, want := range map[string]error{own: secret.ErrDenied, link: secret.ErrDenied, beside: nil} {
+		if _, err := s.Read(t.Context(), name); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
