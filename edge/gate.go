@@ -107,7 +107,7 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 		refused = g.take(c)
 	}
 	if refused != nil {
-		c.inspectHead(r)
+		_ = c.inspectHead(r) // it is refused already; what it holds is told
 		return nil, refused
 	}
 	out := outgoing(ctx, r, c)

@@ -77,7 +77,7 @@ func Compare(before, after policy.Document) ([]Change, error) {
 }
 
 // place sorts no rule last.
-func place(r Rule) uint { return uint(r.Index) } //nolint:gosec // -1 becomes the largest on purpose
+func place(r Rule) uint { return uint(r.Index) } // -1 becomes the largest on purpose
 
 // Widens reports whether any change is a widening.
 func Widens(changes []Change) bool {

@@ -177,7 +177,7 @@ func fuzzed(text string, actions uint16) policy.Document {
 		if _, err := policy.Patterns(glob); err != nil || len(doc.Rules) == 8 {
 			continue
 		}
-		doc.Rules = append(doc.Rules, policy.Rule{HostGlob: glob, Action: policy.Action(actions >> len(doc.Rules) & 1)}) //nolint:gosec // 0 or 1
+		doc.Rules = append(doc.Rules, policy.Rule{HostGlob: glob, Action: policy.Action(actions >> len(doc.Rules) & 1)}) // 0 or 1
 		if _, err := policy.Compile(doc); err != nil {
 			doc.Rules = doc.Rules[:len(doc.Rules)-1]
 		}

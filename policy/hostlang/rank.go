@@ -14,7 +14,7 @@ func newRanks(rules int, want Want) ranks {
 	r := ranks{of: make([]int32, rules+1)}
 	if want == nil {
 		for i := range r.of {
-			r.of[i] = int32(i) //nolint:gosec // at most 200 rules
+			r.of[i] = int32(i) // at most 200 rules
 		}
 		return r
 	}
@@ -26,7 +26,7 @@ func newRanks(rules int, want Want) ranks {
 		if w := want(rule); i == 0 || r.want[len(r.want)-1] != w {
 			r.want = append(r.want, w)
 		}
-		r.of[i] = int32(len(r.want) - 1) //nolint:gosec // at most 200 rules
+		r.of[i] = int32(len(r.want) - 1) // at most 200 rules
 	}
 	return r
 }

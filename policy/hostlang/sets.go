@@ -73,15 +73,15 @@ func (s *sets) intern(positions []int32) int32 {
 	slices.Sort(positions)
 	key := make([]byte, 0, 4*(len(positions)+len(limit)))
 	for _, l := range limit {
-		key = binary.LittleEndian.AppendUint32(key, uint32(l)) //nolint:gosec // a rank
+		key = binary.LittleEndian.AppendUint32(key, uint32(l)) // a rank
 	}
 	for _, p := range positions {
-		key = binary.LittleEndian.AppendUint32(key, uint32(p)) //nolint:gosec // an index
+		key = binary.LittleEndian.AppendUint32(key, uint32(p)) // an index
 	}
 	if id, ok := s.ids[string(key)]; ok {
 		return id
 	}
-	id := int32(len(s.all)) //nolint:gosec // bounded by the budget
+	id := int32(len(s.all)) // bounded by the budget
 	made := &set{positions: positions, limit: limit}
 	for _, p := range positions {
 		made.spelled = made.spelled || s.nodes[p].spelled

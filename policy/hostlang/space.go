@@ -85,7 +85,7 @@ func (s *Space) add(rule int, p policy.Pattern) {
 			s.inside = true
 		}
 	}
-	s.trie.add(int32(rule), chain(p)) //nolint:gosec // at most 200 rules
+	s.trie.add(int32(rule), chain(p)) // at most 200 rules
 }
 
 // freshAddress returns an address that no rule names.

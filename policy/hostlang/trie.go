@@ -51,17 +51,17 @@ func (t *trie) clone() trie {
 
 // addList begins another document.
 func (t *trie) addList() {
-	t.roots = append(t.roots, t.make(int32(len(t.roots)))) //nolint:gosec // a few documents
+	t.roots = append(t.roots, t.make(int32(len(t.roots)))) // a few documents
 }
 
 func (t *trie) make(list int32) int32 {
 	t.nodes = append(t.nodes, position{list: list, end: noRule})
-	return int32(len(t.nodes) - 1) //nolint:gosec // at most 1024 chains of 254 steps
+	return int32(len(t.nodes) - 1) // at most 1024 chains of 254 steps
 }
 
 // add files a chain of the last document; rules come in ascending order.
 func (t *trie) add(rule int32, items []item) {
-	list := int32(len(t.roots) - 1) //nolint:gosec // a few documents
+	list := int32(len(t.roots) - 1) // a few documents
 	at, loopAt, from := t.roots[list], int32(-1), 0
 	for i, it := range items {
 		t.nodes[at].spelled = t.nodes[at].spelled || it.spelled
@@ -124,7 +124,7 @@ func (t *trie) tail(items []item) int32 {
 	}
 	id, ok := t.tails[key.String()]
 	if !ok {
-		id = int32(len(t.tails) + 1) //nolint:gosec // at most 1024 chains
+		id = int32(len(t.tails) + 1) // at most 1024 chains
 		t.tails[key.String()] = id
 	}
 	return id

@@ -113,7 +113,7 @@ func (w *walk) push(n node, length int) {
 		s.seen = append(s.seen, n.reading)
 	}
 	w.read = append(w.read, n)
-	w.queue[length] = append(w.queue[length], int32(len(w.read)-1)) //nolint:gosec // bounded by the budget
+	w.queue[length] = append(w.queue[length], int32(len(w.read)-1)) // bounded by the budget
 }
 
 func (w *walk) expand(id int32, length int) {
@@ -162,7 +162,7 @@ func (w *walk) readSamples(from int32, length int) {
 		if at == doomed {
 			continue
 		}
-		read := reading{length: uint8(len(label)), label: labelComplete, number: numberNone} //nolint:gosec // a short constant
+		read := reading{length: uint8(len(label)), label: labelComplete, number: numberNone} // a short constant
 		w.push(node{at, from, label, read}, length+len(label))
 	}
 }
@@ -186,7 +186,7 @@ func (w *walk) meet(id int32) {
 	if !w.one {
 		var key strings.Builder
 		for _, r := range ranks {
-			key.WriteRune(rune(r))
+			key.WriteRune(r)
 		}
 		if w.known[key.String()] {
 			return

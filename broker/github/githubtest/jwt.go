@@ -30,7 +30,7 @@ func (s *Server) checkJWT(header string) string {
 	if !ok {
 		return "Requires authentication"
 	}
-	signed, err := jose.ParseSigned(text, []jose.SignatureAlgorithm{jose.RS256})
+	signed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.RS256})
 	if err != nil {
 		return undecodable
 	}

@@ -176,7 +176,7 @@ func (s *Server) lookUp(w http.ResponseWriter, r *http.Request) {
 		if slices.ContainsFunc(one.Was, func(was string) bool { return strings.EqualFold(was, asked) }) {
 			w.Header().Set("Location", fmt.Sprintf("https://%s%s/repositories/%d/installation", r.Host, s.config.Prefix, one.ID))
 			w.WriteHeader(http.StatusMovedPermanently)
-			json.NewEncoder(w).Encode(map[string]string{"message": "Moved Permanently"})
+			_ = json.NewEncoder(w).Encode(map[string]string{"message": "Moved Permanently"})
 			return
 		}
 	}
@@ -270,7 +270,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
 func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(body)
+	_ = json.NewEncoder(w).Encode(body)
 }
 
 func fail(w http.ResponseWriter, status int, message string) {

@@ -47,7 +47,7 @@ func RandomPolicy(r *rand.Rand) policy.Document {
 		for range 1 + r.IntN(3) {
 			parts = append(parts, labels[r.IntN(len(labels))])
 		}
-		rule := policy.Rule{HostGlob: strings.Join(parts, "."), Action: policy.Action(r.IntN(2))} //nolint:gosec // 0 or 1
+		rule := policy.Rule{HostGlob: strings.Join(parts, "."), Action: policy.Action(r.IntN(2))} // 0 or 1
 		if _, err := policy.Patterns(rule.HostGlob); err == nil {
 			doc.Rules = append(doc.Rules, rule)
 		}
