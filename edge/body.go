@@ -6,13 +6,14 @@ import (
 	"net/http"
 )
 
-// countedBody wraps a request's body; nil and NoBody stay, because transports
-// treat them apart.
-func (c *crossing) countedBody(body io.ReadCloser) io.ReadCloser {
-	if body == nil || body == http.NoBody {
+// countedBody wraps the body of r. An empty one becomes NoBody: a transport
+// takes any other of length 0 for one whose length isn't known and sends it
+// chunked, and HTTP/2 servers make a body even for a stream that has ended.
+func (c *crossing) countedBody(r *http.Request) io.ReadCloser {
+	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return http.NoBody
 	}
-	return &requestBody{c: c, body: body}
+	return &requestBody{c: c, body: r.Body}
 }
 
 // requestBody counts what goes up and remembers why it ended early, which a

@@ -419,3 +419,31 @@ func TestBrokenRequestBody(t *testing.T) {
 		}
 	}
 }
+
+// A request without a body has none upstream either, not an empty chunked one:
+// an origin that doesn't read chunks would take the last one for a request.
+func TestNoBodyStaysNone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for _, bridge := range bridges {
+		b.originFor(bridge.origin, fmt.Sprintf("h2-%t.allowed.test", bridge.origin), func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, r.TransferEncoding, r.ContentLength)
+		})
+	}
+	b.start()
+	for _, bridge := range bridges {
+		for _, method := range []string{"PUT", "POST", "DELETE", "FOO"} {
+			url := fmt.Sprintf("https://h2-%t.allowed.test/", bridge.origin)
+			req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+			b.must(err)
+			resp, err := b.client(bridge.client).Do(req)
+			b.must(err)
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			b.must(err)
+			if got := string(body); got != "[] 0" {
+				t.Errorf("%s, client h2 %t, origin h2 %t: origin saw encoding and length %s", method, bridge.client, bridge.origin, got)
+			}
+		}
+	}
+}

@@ -43,7 +43,7 @@ func outgoing(ctx context.Context, r *http.Request, c *crossing) *http.Request {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        h,
 		Host:          hostField(scheme, c.host, c.port),
-		Body:          c.countedBody(r.Body),
+		Body:          c.countedBody(r),
 		ContentLength: r.ContentLength,
 		Trailer:       safeTrailer(r.Trailer, c.boundary.Bindings),
 	}

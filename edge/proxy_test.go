@@ -35,8 +35,9 @@ func TestInterceptedGet(t *testing.T) {
 	b := newBed(t)
 	b.origin("www.allowed.test", echoHeaders)
 	b.start()
-	for _, h2 := range []bool{false, true} {
+	for i, h2 := range []bool{false, true} {
 		resp, body := b.get(b.client(h2), "https://www.allowed.test/a?b=c")
+		b.recorded(i + 1) // a record follows its answer
 		if resp.StatusCode != 200 || (resp.ProtoMajor == 2) != h2 {
 			t.Errorf("status %d over %s", resp.StatusCode, resp.Proto)
 		}

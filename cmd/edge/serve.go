@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -48,14 +49,17 @@ read.`,
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "make a CA that lives as long as this process, and use no secret store")
 	flags.BoolVar(&f.untilStdinCloses, "until-stdin-closes", false, "stop at the end of standard input: for a parent that owns this edge")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		// net/http quotes what upstreams send out of turn to the global logger;
+		// what echoes a request holds its secret.
+		log.SetOutput(io.Discard)
 		ctx := cmd.Context()
 		if f.untilStdinCloses {
 			var stop context.CancelFunc
 			ctx, stop = untilEOF(ctx, cmd.InOrStdin())
 			defer stop()
 		}
-		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: &f.logLevel}))
-		return serve(ctx, &f, log, cmd.OutOrStdout())
+		logger := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: &f.logLevel}))
+		return serve(ctx, &f, logger, cmd.OutOrStdout())
 	}
 	return cmd
 }

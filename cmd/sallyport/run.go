@@ -42,7 +42,12 @@ left behind. An ordinary user needs unprivileged user namespaces.`,
   sallyport run --policy policy.yaml --secret API_TOKEN@api.example.com -- ./agent
   sallyport run --secret KEY@api.example.com/X-Api-Key --secret-from KEY=file:key.txt \
       --allow api.example.com --audit audit.jsonl -- ./agent`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageErrorf("no command to run: put it after --, as in `sallyport run -- COMMAND`")
+			}
+			return nil
+		},
 	}
 	f.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
