@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sallyport/sallyport/broker"
 	"github.com/sallyport/sallyport/certs"
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/boundary"
@@ -26,6 +27,8 @@ type Options struct {
 	Audit     audit.Sink       // receives one record per crossing
 	Dialer    *guard.Dialer    // makes every connection that leaves
 
+	// Broker mints git credentials; nil means that there are none to be had.
+	Broker *broker.Broker
 	// Names holds the synthetic addresses that DNS gives out; nil means a Pool
 	// of the Edge's own.
 	Names *names.Pool

@@ -24,6 +24,9 @@ invalid; the error names the file, the place and what was expected.`,
 		if err != nil {
 			return err
 		}
+		if _, err := newIssuers(c, nil, nil); err != nil {
+			return err
+		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, static boundaries: %d\n", *path, len(c.Boundaries))
 		return err
 	}

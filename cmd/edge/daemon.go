@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sallyport/sallyport/broker"
 	"github.com/sallyport/sallyport/edge"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/config"
@@ -37,6 +38,8 @@ const (
 	drainWithin = 30 * time.Second
 	// stopWithin is how long it then waits for everything to be closed.
 	stopWithin = 10 * time.Second
+	// revokeWithin is how much longer revoking git credentials may take.
+	revokeWithin = 10 * time.Second
 )
 
 // daemon is a configured edge with its table.
@@ -45,6 +48,7 @@ type daemon struct {
 	held    *held
 	log     *slog.Logger
 	edge    *edge.Edge
+	broker  *broker.Broker
 	control *control.Server // nil: none
 	vault   *vault.Source   // nil: none
 	static  *static
@@ -72,12 +76,18 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 		return nil, err
 	}
 	d.vault = v
+	resolver, dialer := inject.NewResolver(sources(c, h, pushed, v)), newDialer(c, h)
+	sink := d.metrics.Sink(h.audit)
+	if d.broker, err = newBroker(c, h, table, resolver, dialer, sink, log); err != nil {
+		return nil, err
+	}
 	d.edge, err = edge.New(edge.Options{
 		Authority:     h.authority,
 		Table:         table,
-		Resolver:      inject.NewResolver(sources(c, h, pushed, v)),
-		Audit:         d.metrics.Sink(h.audit),
-		Dialer:        newDialer(c, h),
+		Resolver:      resolver,
+		Audit:         sink,
+		Dialer:        dialer,
+		Broker:        d.broker,
 		Log:           log,
 		Roots:         h.roots,
 		DeniedPorts:   c.Upstream.DeniedPorts,
@@ -162,7 +172,12 @@ func (d *daemon) serve(ctx context.Context) error {
 	g.Go(func() error { return d.reloadOnHangup(serving) })
 
 	stopped := make(chan error, 1)
-	go func() { stopped <- g.Wait() }()
+	go func() {
+		err := g.Wait()
+		revoke, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeWithin)
+		defer cancel()
+		stopped <- errors.Join(err, d.broker.Close(revoke))
+	}()
 	select {
 	case <-ctx.Done():
 		d.finish(ctx, serving)
@@ -172,8 +187,8 @@ func (d *daemon) serve(ctx context.Context) error {
 	select {
 	case err := <-stopped:
 		return err
-	case <-time.After(stopWithin):
-		return fmt.Errorf("stop: connections are still served after %v", stopWithin)
+	case <-time.After(stopWithin + revokeWithin):
+		return fmt.Errorf("stop: connections are still served, or credentials not revoked, after %v", stopWithin+revokeWithin)
 	}
 }
 

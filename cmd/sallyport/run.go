@@ -225,6 +225,7 @@ func (p *runPlan) edgeConfig(dir string) config.Document {
 		Audit:    p.audit,
 		Listen:   config.DocumentListen{Control: filepath.Join(dir, "control")},
 		Upstream: p.upstream,
+		Issuers:  p.git.issuers,
 	}
 	if doc.Audit == "" {
 		doc.Audit = "/dev/null"

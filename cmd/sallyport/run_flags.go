@@ -20,6 +20,7 @@ type runFlags struct {
 	access    accessFlags
 	secrets   secretFlags
 	upstream  upstreamFlags
+	git       gitFlags
 	env       []string
 	image     string
 	workspace string
@@ -36,6 +37,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	f.access.register(cmd)
 	f.secrets.register(cmd)
 	f.upstream.register(cmd)
+	f.git.register(cmd)
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
 	flags.StringArrayVar(&f.env, "env", nil, "set the variable `K=V` for the command")
@@ -58,6 +60,7 @@ type runPlan struct {
 	policy   policy.Document
 	secrets  *runSecrets
 	upstream config.DocumentUpstream
+	git      *runGit
 	env      map[string]string
 	audit    string // a path, or "-"
 	flags    *runFlags
@@ -82,6 +85,9 @@ func (f *runFlags) plan(cmd *cobra.Command, argv []string) (_ *runPlan, err erro
 		return nil, err
 	}
 	if p.upstream, err = f.upstream.document(); err != nil {
+		return nil, err
+	}
+	if p.git, err = f.git.parse(); err != nil {
 		return nil, err
 	}
 	for _, path := range []*string{&f.workspace, &f.image, &f.audit} {

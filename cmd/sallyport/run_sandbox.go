@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport/sallyport/certs"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/control"
+	"github.com/sallyport/sallyport/sandboxd/githelper"
 	"github.com/sallyport/sallyport/sandboxd/provider/runs"
 )
 
@@ -32,11 +33,15 @@ func (p *runPlan) openBoundary(ctx context.Context, id string, edge *control.Cli
 			return nil, fmt.Errorf("secret %s: %w", name, err)
 		}
 	}
+	if err := p.git.push(ctx, p.secrets.sources, edge.SetSecret); err != nil {
+		return nil, err
+	}
 	return edge.Open(ctx,
-		boundary.Spec{ID: id, NetworkPolicy: p.policy, Bindings: p.secrets.bindings},
+		boundary.Spec{ID: id, NetworkPolicy: p.policy, Bindings: p.secrets.bindings, Git: p.git.grants},
 		control.Listener{Kind: control.ListenProxy, Socket: n.Proxy},
 		control.Listener{Kind: control.ListenTransparent, Socket: n.Transparent},
-		control.Listener{Kind: control.ListenDNS, Socket: n.DNS})
+		control.Listener{Kind: control.ListenDNS, Socket: n.DNS},
+		control.Listener{Kind: control.ListenBroker, Socket: n.Broker})
 }
 
 // fetchTrust returns what makes a sandbox trust the edge.
@@ -54,12 +59,18 @@ func fetchTrust(ctx context.Context, edge *control.Client) (*certs.Trust, error)
 
 // startSandbox starts the sandbox.
 func (p *runPlan) startSandbox(ctx context.Context, provider *runs.Provider, id string, n *runs.Network, trust *certs.Trust) (*runs.Sandbox, error) {
+	files, err := p.git.files()
+	if err != nil {
+		return nil, err
+	}
+	all := trustFiles(trust, p.flags.image)
+	maps.Copy(all, files)
 	sandbox, err := provider.Start(ctx, runs.Spec{
 		ID:        id,
 		Network:   n,
 		Image:     p.flags.image,
 		Workspace: p.flags.workspace,
-		Files:     trustFiles(trust, p.flags.image),
+		Files:     all,
 		Limits:    p.flags.limits(),
 	})
 	if err != nil {
@@ -108,6 +119,7 @@ func (p *runPlan) environment(trust *certs.Trust, placeholders map[string]string
 	if term := os.Getenv("TERM"); p.flags.tty && term != "" {
 		env["TERM"] = term
 	}
+	maps.Copy(env, githelper.Env(p.git.granted))
 	maps.Copy(env, p.env)
 	maps.Copy(env, trust.Env(&url.URL{Scheme: "http", Host: runs.ProxyAddr}))
 	maps.Copy(env, placeholders)

@@ -41,16 +41,17 @@ const (
 	ModeExplicit    = "explicit"
 	ModeTransparent = "transparent"
 	ModeDNS         = "dns"
+	ModeBroker      = "broker"
 )
 
-// Record is one crossing: a request, a refused CONNECT, an opaque tunnel or a
-// DNS query.
+// Record is one crossing: a request, a refused CONNECT, an opaque tunnel, a DNS
+// query, or a git credential that was asked for, minted or revoked.
 type Record struct {
 	Time       time.Time         `json:"time"`
 	Boundary   string            `json:"boundary"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	RequestID  string            `json:"request_id,omitempty"`
-	Mode       string            `json:"mode"`               // explicit, transparent, dns
+	Mode       string            `json:"mode"`               // explicit, transparent, dns, broker
 	Protocol   string            `json:"protocol,omitempty"` // http/1.1, h2, websocket, opaque, dns
 	Method     string            `json:"method,omitempty"`
 	Scheme     string            `json:"scheme,omitempty"`
@@ -70,6 +71,16 @@ type Record struct {
 	Address    string            `json:"address,omitempty"` // dialled
 	Injected   []inject.Injected `json:"injected,omitempty"`
 	Finds      []inject.Find     `json:"finds,omitempty"` // placeholders and secrets on their way out
+	Git        *Git              `json:"git,omitempty"`
+}
+
+// Git is the credential that a record of mode "broker" is about.
+type Git struct {
+	Repository string    `json:"repository"`
+	Access     string    `json:"access"`
+	Issuer     string    `json:"issuer"`
+	TokenHash  string    `json:"token_hash,omitempty"` // the first digits of its SHA-256
+	Expires    time.Time `json:"expires_at,omitzero"`
 }
 
 // Sink takes records. Record may wait, never drops, and is safe for concurrent

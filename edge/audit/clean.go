@@ -46,6 +46,7 @@ func (r Record) cleaned() Record {
 	r.Labels = cleanLabels(r.Labels)
 	r.Injected = cleanInjected(r.Injected)
 	r.Finds = cleanFinds(r.Finds)
+	r.Git = cleanGit(r.Git)
 	return r
 }
 
@@ -82,6 +83,17 @@ func cleanFinds(all []inject.Find) []inject.Find {
 		})
 	}
 	return out
+}
+
+// cleanGit leaves the caller's value alone.
+func cleanGit(g *Git) *Git {
+	if g == nil {
+		return nil
+	}
+	return &Git{
+		Repository: clean(g.Repository, maxHost), Access: clean(g.Access, maxShort), Issuer: clean(g.Issuer, maxShort),
+		TokenHash: clean(g.TokenHash, maxShort), Expires: g.Expires,
+	}
 }
 
 func cleanLabels(labels map[string]string) map[string]string {

@@ -1,6 +1,6 @@
 // Package boundary is the one value that says all that may cross between a
 // sandbox and the world: who it is, its compiled policy, its bindings, its
-// limits. Every flow begins by looking it up.
+// grants of git, limits. Every flow begins by looking it up.
 //
 // A [Spec] is the wire form that sandboxd or a configuration file sends;
 // [Compile] makes the immutable [Boundary]; the [Table] holds one per id.
@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/sallyport/sallyport/broker"
 	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/policy"
 )
@@ -29,6 +30,8 @@ type Spec struct {
 	ID            string           `json:"id"`
 	NetworkPolicy policy.Document  `json:"network_policy"`
 	Bindings      []inject.Binding `json:"bindings,omitempty"`
+	// Git are the repositories whose credentials the broker hands out.
+	Git []broker.Grant `json:"git,omitempty"`
 	// TokenSHA256 is the hex digest of the token that proves this boundary in
 	// proxy credentials; empty means that only its own listeners do.
 	TokenSHA256 string `json:"token_sha256,omitempty"`
@@ -48,6 +51,7 @@ type Boundary struct {
 	ID         string
 	Policy     *policy.Policy
 	Bindings   *inject.Set
+	Git        *broker.Grants
 	Labels     map[string]string
 	Limits     Limits
 	Observe    bool
@@ -94,6 +98,10 @@ func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 	if err != nil {
 		return nil, bindingError(err)
 	}
+	grants, err := broker.Compile(spec.Git)
+	if err != nil {
+		return nil, grantError(err)
+	}
 	token, err := decodeToken(spec.TokenSHA256)
 	if err != nil {
 		return nil, &Error{"token_sha256", err.Error()}
@@ -105,6 +113,7 @@ func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 		ID:       spec.ID,
 		Policy:   compiled,
 		Bindings: bindings,
+		Git:      grants,
 		Labels:   maps.Clone(spec.Labels),
 		Limits:   spec.Limits,
 		Observe:  spec.Observe,
@@ -135,6 +144,14 @@ func bindingError(err error) *Error {
 		return &Error{e.Path, e.Msg}
 	}
 	return &Error{"bindings", err.Error()}
+}
+
+func grantError(err error) *Error {
+	var e *broker.GrantError
+	if errors.As(err, &e) {
+		return &Error{e.Path, e.Msg}
+	}
+	return &Error{"git", err.Error()}
 }
 
 // Replaced returns a channel that is closed once the Table no longer holds

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport/sallyport/broker"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/inject"
 )
@@ -35,6 +36,7 @@ func TestCompileNamesTheWrongField(t *testing.T) {
 		{"no id", boundary.Spec{}, "id"},
 		{"short digest", boundary.Spec{ID: "a", TokenSHA256: "abcd"}, "token_sha256"},
 		{"binding without a host", boundary.Spec{ID: "a", Bindings: []inject.Binding{{Env: "A", Secret: "env:A"}}}, "bindings[0].host"},
+		{"grant without an issuer", boundary.Spec{ID: "a", Git: []broker.Grant{{Repository: "octo/app"}}}, "git[0].issuer"},
 		{"token instead of its digest", boundary.Spec{ID: "a", TokenSHA256: strings.Repeat("z", 64)}, "token_sha256"},
 	}
 	for _, c := range cases {

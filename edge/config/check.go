@@ -49,7 +49,10 @@ func (d Document) Check(dir string) (*Config, error) {
 	if err := config.interception(d); err != nil {
 		return nil, err
 	}
-	if config.Boundaries, err = c.boundaries(d.Boundaries); err != nil {
+	if config.Issuers, err = c.issuers(d.Issuers); err != nil {
+		return nil, err
+	}
+	if config.Boundaries, err = c.boundaries(d.Boundaries, config.Issuers); err != nil {
 		return nil, err
 	}
 	for i, b := range config.Boundaries {

@@ -46,6 +46,8 @@ type Config struct {
 	NoIntercept *policy.Policy
 	// InterceptBoundOnly: the TLS of hosts without a binding passes as it is.
 	InterceptBoundOnly bool
+	// Issuers mint git credentials, by the name that grants use.
+	Issuers map[string]Issuer
 	// Boundaries are the static ones, by distinct ids.
 	Boundaries []Static
 }

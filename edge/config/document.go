@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 
+	"github.com/sallyport/sallyport/broker"
 	"github.com/sallyport/sallyport/edge/boundary"
 )
 
@@ -18,9 +19,11 @@ type Document struct {
 	Timeouts DocumentTimeouts `json:"timeouts"`
 	Limits   DocumentLimits   `json:"limits,omitzero"`
 	// Intercept is "all" (the default) or "bound": only what has a binding.
-	Intercept   string             `json:"intercept,omitempty"`
-	NoIntercept []string           `json:"no_intercept,omitempty"` // globs of hosts
-	Boundaries  []DocumentBoundary `json:"boundaries,omitempty"`
+	Intercept   string   `json:"intercept,omitempty"`
+	NoIntercept []string `json:"no_intercept,omitempty"` // globs of hosts
+	// Issuers are who mints git credentials, by the name that grants use.
+	Issuers    map[string]DocumentIssuer `json:"issuers,omitempty"`
+	Boundaries []DocumentBoundary        `json:"boundaries,omitempty"`
 }
 
 // DocumentListen is the key "listen".
@@ -98,6 +101,7 @@ type DocumentBoundary struct {
 	TokenFile     string            `json:"token_file,omitempty"`
 	NetworkPolicy json.RawMessage   `json:"network_policy,omitempty"` // of policy.Parse
 	Bindings      json.RawMessage   `json:"bindings,omitempty"`       // of inject.ParseBindings
+	Git           []broker.Grant    `json:"git,omitempty"`
 	Labels        map[string]string `json:"labels,omitempty"`
 	Limits        boundary.Limits   `json:"limits,omitzero"`
 	Observe       bool              `json:"observe,omitempty"`

@@ -16,7 +16,7 @@ import (
 const minToken = 16
 
 // boundaries checks the static boundaries.
-func (c checker) boundaries(ds []DocumentBoundary) ([]Static, error) {
+func (c checker) boundaries(ds []DocumentBoundary, issuers map[string]Issuer) ([]Static, error) {
 	seen := map[string]bool{}
 	all := make([]Static, 0, len(ds))
 	for i, d := range ds {
@@ -24,6 +24,11 @@ func (c checker) boundaries(ds []DocumentBoundary) ([]Static, error) {
 		spec, err := c.boundary(path, d)
 		if err != nil {
 			return nil, err
+		}
+		for j, g := range spec.Git {
+			if _, known := issuers[g.Issuer]; !known {
+				return nil, at(fmt.Sprintf("%s.git[%d].issuer", path, j), "no issuer is called %q", g.Issuer)
+			}
 		}
 		if seen[spec.ID] {
 			return nil, at(path+".id", "%s is used twice", spec.ID)
@@ -35,7 +40,7 @@ func (c checker) boundaries(ds []DocumentBoundary) ([]Static, error) {
 }
 
 func (c checker) boundary(path string, d DocumentBoundary) (boundary.Spec, error) {
-	spec := boundary.Spec{ID: d.ID, Labels: d.Labels, Limits: d.Limits, Observe: d.Observe}
+	spec := boundary.Spec{ID: d.ID, Labels: d.Labels, Git: d.Git, Limits: d.Limits, Observe: d.Observe}
 	var err error
 	if len(d.NetworkPolicy) > 0 {
 		if spec.NetworkPolicy, err = policy.Parse(d.NetworkPolicy); err != nil {

@@ -25,8 +25,8 @@ type Client struct{ path string }
 func NewClient(path string) *Client { return &Client{path} }
 
 // Listener is a socket that goes with [Client.Open]. Socket is a
-// *net.TCPListener or, for [ListenDNS], a *net.UDPConn; it stays the caller's,
-// whose copy should be closed once the boundary is.
+// *net.TCPListener, for [ListenDNS] a *net.UDPConn, for [ListenBroker] a
+// *net.UnixListener; it stays the caller's, whose copy should be closed once the boundary is.
 type Listener struct {
 	Kind   ListenerKind
 	Socket syscall.Conn

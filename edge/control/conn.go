@@ -131,8 +131,9 @@ func (c *sendConn) Write(p []byte) (int, error) {
 }
 
 // asListener makes a listener of a received descriptor, which it doesn't
-// close. A socket that doesn't listen is refused.
-func asListener(f *os.File) (net.Listener, error) {
+// close. A socket that doesn't listen, or isn't of the family that kind needs,
+// is refused.
+func asListener(f *os.File, kind ListenerKind) (net.Listener, error) {
 	if err := requireListening(f); err != nil {
 		return nil, err
 	}
@@ -140,7 +141,13 @@ func asListener(f *os.File) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, isTCP := ln.(*net.TCPListener); !isTCP {
+	_, isTCP := ln.(*net.TCPListener)
+	_, isUnix := ln.(*net.UnixListener)
+	switch {
+	case kind == ListenBroker && !isUnix:
+		ln.Close()
+		return nil, errors.New("expected a unix stream socket")
+	case kind != ListenBroker && !isTCP:
 		ln.Close()
 		return nil, errors.New("expected a TCP socket")
 	}

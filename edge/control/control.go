@@ -35,6 +35,8 @@ const (
 	ListenTransparent ListenerKind = "transparent"
 	// ListenDNS: UDP bound to port 53.
 	ListenDNS ListenerKind = "dns"
+	// ListenBroker: unix stream, the broker of git credentials.
+	ListenBroker ListenerKind = "broker"
 )
 
 // OpenRequest opens or replaces one boundary.

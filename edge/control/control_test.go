@@ -31,6 +31,10 @@ func (greeter) ServeTransparent(ctx context.Context, ln net.Listener, id string)
 	return greet(ln, "transparent "+id)
 }
 
+func (greeter) ServeBroker(ctx context.Context, ln net.Listener, id string) error {
+	return greet(ln, "broker "+id)
+}
+
 func (greeter) ServeDNS(ctx context.Context, conn *net.UDPConn, id string) error {
 	buf := make([]byte, 512)
 	for {

@@ -17,6 +17,7 @@ type Fronts interface {
 	ServeProxy(ctx context.Context, ln net.Listener, boundaryID string) error
 	ServeTransparent(ctx context.Context, ln net.Listener, boundaryID string) error
 	ServeDNS(ctx context.Context, conn *net.UDPConn, boundaryID string) error
+	ServeBroker(ctx context.Context, ln net.Listener, boundaryID string) error
 }
 
 // door is one socket of a boundary: what closes it, and what serves it.
@@ -58,15 +59,14 @@ func newDoors(fronts Fronts, kinds []ListenerKind, files []*os.File) (_ []door, 
 
 func newDoor(fronts Fronts, kind ListenerKind, f *os.File) (door, error) {
 	switch kind {
-	case ListenProxy, ListenTransparent:
-		ln, err := asListener(f)
+	case ListenProxy, ListenTransparent, ListenBroker:
+		ln, err := asListener(f, kind)
 		if err != nil {
 			return door{}, err
 		}
-		serve := fronts.ServeProxy
-		if kind == ListenTransparent {
-			serve = fronts.ServeTransparent
-		}
+		serve := map[ListenerKind]func(context.Context, net.Listener, string) error{
+			ListenProxy: fronts.ServeProxy, ListenTransparent: fronts.ServeTransparent, ListenBroker: fronts.ServeBroker,
+		}[kind]
 		return door{ln, kind, func(ctx context.Context, id string) error { return serve(ctx, ln, id) }}, nil
 	case ListenDNS:
 		conn, err := asPacketConn(f)
@@ -75,7 +75,7 @@ func newDoor(fronts Fronts, kind ListenerKind, f *os.File) (door, error) {
 		}
 		return door{conn, kind, func(ctx context.Context, id string) error { return fronts.ServeDNS(ctx, conn, id) }}, nil
 	default:
-		return door{}, fmt.Errorf("expected %q, %q or %q, found %.40q", ListenProxy, ListenTransparent, ListenDNS, kind)
+		return door{}, fmt.Errorf("expected %q, %q, %q or %q, found %.40q", ListenProxy, ListenTransparent, ListenDNS, ListenBroker, kind)
 	}
 }
 

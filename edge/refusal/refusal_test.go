@@ -37,6 +37,9 @@ var statuses = map[refusal.Code]int{
 	refusal.UpstreamProtocol:     502,
 	refusal.EdgeOverloaded:       503,
 	refusal.ParentProxyDenied:    403,
+	refusal.RepositoryNotGranted: 403,
+	refusal.GitRefused:           403,
+	refusal.GitAuthUnavailable:   503,
 }
 
 // Ledger: ED-24

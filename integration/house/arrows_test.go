@@ -64,7 +64,7 @@ var arrows = []arrow{
 	},
 	{
 		from:   "sandboxd",
-		ours:   []string{"sandboxd", "edge/boundary", "edge/control", "policy", "inject"},
+		ours:   []string{"sandboxd", "edge/boundary", "edge/control", "policy", "inject", "broker"},
 		never:  []string{"github.com/elazarl/goproxy", "github.com/hashicorp/vault", "filippo.io/age"},
 		reason: "who runs sandboxes as root holds no secret, no CA key and no proxy",
 	},

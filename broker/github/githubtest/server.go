@@ -147,7 +147,7 @@ func (s *Server) Allows(token, fullName string) string {
 			continue
 		}
 		for _, r := range t.Repositories {
-			if strings.EqualFold(r.fullName(), fullName) {
+			if strings.EqualFold(r.fullName(), fullName) || slices.ContainsFunc(r.Was, func(was string) bool { return strings.EqualFold(was, fullName) }) {
 				return t.Permissions["contents"]
 			}
 		}

@@ -25,6 +25,9 @@ type Network struct {
 	Proxy       *net.TCPListener // ProxyAddr: explicit proxy
 	Transparent *net.TCPListener // every TCP port of every address but 127/8; LocalAddr of a connection is where it was going
 	DNS         *net.UDPConn     // port 53 of every address
+	// Broker is an abstract unix socket, which is as much the namespace's own
+	// as the others: there is no file to mount, guard or copy (unix(7)).
+	Broker *net.UnixListener
 
 	ns *os.File
 }
@@ -53,6 +56,9 @@ func (n *Network) Close() error {
 	}
 	if n.DNS != nil {
 		errs = append(errs, n.DNS.Close())
+	}
+	if n.Broker != nil {
+		errs = append(errs, n.Broker.Close())
 	}
 	if n.ns != nil {
 		errs = append(errs, n.ns.Close())
@@ -135,7 +141,10 @@ func (n *Network) listen(ctx context.Context) error {
 	if n.Transparent, err = listenTCP(ctx, transparentAddr, setTransparent); err != nil {
 		return err
 	}
-	n.DNS, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4zero, Port: 53})
+	if n.DNS, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4zero, Port: 53}); err != nil {
+		return err
+	}
+	n.Broker, err = net.ListenUnix("unix", &net.UnixAddr{Name: BrokerAddr, Net: "unix"})
 	return err
 }
 

@@ -9,6 +9,10 @@ import (
 // ProxyAddr is where, inside every sandbox, the edge's proxy listener is.
 const ProxyAddr = "127.0.0.1:3128"
 
+// BrokerAddr is where, inside every sandbox, the broker's listener is; "@"
+// stands for the NUL of an abstract name.
+const BrokerAddr = "@sallyport/broker"
+
 // Config of a Provider. StateDir is required: a directory of the caller's, in
 // which each sandbox has a directory of its own.
 type Config struct {
