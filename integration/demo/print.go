@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -38,7 +39,7 @@ func (p *printer) step(n int, s step) {
 	if s.text != "" {
 		fmt.Fprintf(p.w, "   %s\n", s.text)
 	}
-	script := s.command[len(s.command)-1]
+	script := cmp.Or(s.shown, s.command[len(s.command)-1])
 	lines := strings.Split(strings.TrimSpace(script), "\n")
 	for i, line := range lines {
 		mark := "$"
