@@ -132,7 +132,13 @@ for top, dirs, files in os.walk("/"):
             return exchange(s, b"GET /v1/boundaries HTTP/1.1\r\nHost: edge\r\n\r\n")
         attempt(path, talk)
 names = [l.split()[-1] for l in open("/proc/net/unix").read().splitlines()[1:] if l.split()[-1].startswith(("@", "/"))]
-attempt("a named unix socket", lambda: [n for n in names if not n.startswith("/workspace")])
+own = "@sallyport/broker" # of this sandbox alone; it answers nothing of the control socket's
+attempt("a named unix socket", lambda: [n for n in names if n != own and not n.startswith("/workspace")])
+def control_through_broker():
+    s = socket.socket(socket.AF_UNIX); s.settimeout(2); s.connect("\0" + own[1:])
+    answer = exchange(s, b"GET /v1/trust HTTP/1.1\r\nHost: edge\r\n\r\n")
+    return answer if b" 200 " in answer[:20] else None
+attempt("the control socket's paths through the broker", control_through_broker)
 `},
 	{"CA key", `
 def keys():
