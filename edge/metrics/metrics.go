@@ -90,7 +90,7 @@ type sink struct {
 // Record implements [audit.Sink]. Mode, verdict, reason and protocol are words
 // of the edge's own.
 func (s *sink) Record(r audit.Record) {
-	s.m.crossings.WithLabelValues(r.Mode, string(r.Verdict), r.Reason).Inc()
+	s.m.crossings.WithLabelValues(r.Mode, r.Verdict, r.Reason).Inc()
 	s.m.injections.Add(float64(len(r.Injected)))
 	s.m.bytes.WithLabelValues("up").Add(float64(r.BytesUp))
 	s.m.bytes.WithLabelValues("down").Add(float64(r.BytesDown))
