@@ -51,11 +51,26 @@ func openProgram(c Config) (*os.File, error) {
 	if _, err := f.Write(b); err != nil {
 		return nil, errors.Join(fmt.Errorf("write memory file: %w", err), f.Close())
 	}
-	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+	if err := seal(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("seal memory file: %w", err), f.Close())
 	}
 	return f, nil
+}
+
+// seal makes a memory file one that nobody can change. The kernel refuses with
+// EBUSY while something still refers to a page that was just written; it waits
+// some 150 ms for that by itself (mm/memfd.c, memfd_wait_for_pins), which on a
+// loaded machine was too short once in thousands of starts.
+func seal(f *os.File) error {
+	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	const tries = 20
+	var err error
+	for range tries {
+		if _, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, seals); !errors.Is(err, unix.EBUSY) {
+			break
+		}
+	}
+	return err
 }
 
 // command returns a command that runs the program with extra files from
