@@ -1,12 +1,3 @@
-// Package image knows the root file systems that sandboxes start from: the
-// host's own, the runner image, and what setup runs captured.
-//
-// An image is a stack of layers, each a directory or an archive named by its
-// content. The package keeps their records and collects those that nothing
-// refers to; providers turn a stack into a root.
-//
-// Security promise: a capture that finds a credential, a placeholder or a token
-// in a layer fails, and the layer is removed.
 package image
 
 import "time"
@@ -29,9 +20,22 @@ type Image struct {
 	EnvironmentID  string // empty: the service's own
 	Fingerprint    string // of the configuration that it was captured from
 	RunnerID       string // the image that it was captured on
+	Provider       string // whose layers it consists of
 	State          State
+	Host           bool     // the machine's own programs are below the layers
 	Layers         []string // content keys, lowest first
-	SizeBytes      int64
+	SizeBytes      int64    // of what it adds to the image that it was captured on
+	Recipe         string   // content key of what it was built by; empty: it was captured
 	Tools          []string // for the service's own: what it declares to have
+	Missing        []string // for the service's own: what it should have but hasn't
 	CreatedAt      time.Time
+}
+
+// Capture says what an image is captured for. All but Secrets are required.
+type Capture struct {
+	OrganizationID string
+	EnvironmentID  string
+	Fingerprint    string
+	On             Image    // what the sandbox started on
+	Secrets        []string // that it must not hold, besides every shape of a token
 }
