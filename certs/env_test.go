@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport/sallyport/certs"
+	"github.com/sallyport/sallyport/certs/variables"
 )
 
 // Ledger: ED-36
@@ -42,9 +42,9 @@ func TestEnv(t *testing.T) {
 			t.Errorf("%s=%q, %v, want %q", name, got, ok, value)
 		}
 	}
-	names := certs.ReservedNames()
+	names := variables.Names()
 	for name := range env {
-		if !slices.Contains(names, name) || !certs.Reserved(name) {
+		if !slices.Contains(names, name) || !variables.Reserved(name) {
 			t.Errorf("%s is set but not reserved", name)
 		}
 	}
@@ -63,16 +63,5 @@ func TestEnvWithoutProxy(t *testing.T) {
 	}
 	if env["SSL_CERT_FILE"] == "" {
 		t.Error("no trust either")
-	}
-}
-
-// Ledger: ED-38
-func TestReservedInAnyCase(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{"HTTPS_PROXY": true, "Https_Proxy": true, "No_Proxy": true, "ssl_cert_file": true,
-		"NPM_CONFIG_CAFILE": true, "PATH": false, "MY_PROXY": false, "": false} {
-		if certs.Reserved(name) != want {
-			t.Errorf("Reserved(%q) = %v", name, !want)
-		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport/sallyport/certs"
+	"github.com/sallyport/sallyport/certs/variables"
 	"github.com/sallyport/sallyport/edge/config"
 	"github.com/sallyport/sallyport/policy"
 	"github.com/sallyport/sallyport/sandboxd/provider/runs"
@@ -115,7 +115,7 @@ func (f *runFlags) variables(secrets *runSecrets) (map[string]string, error) {
 		switch {
 		case !found || !variableName.MatchString(name):
 			return nil, usageErrorf("--env: expected K=V with a name of letters, digits and _")
-		case certs.Reserved(name):
+		case variables.Reserved(name):
 			return nil, usageErrorf("--env %s: this variable is set by Sallyport", name)
 		case placeholder:
 			return nil, usageErrorf("--env %s: this variable holds the placeholder of --secret %s", name, name)

@@ -40,6 +40,12 @@ var arrows = []arrow{
 		reason: "the authority knows nothing of proxies and policies, so its key is held by one small package",
 	},
 	{
+		from:   "certs/variables",
+		ours:   []string{"certs/variables"},
+		std:    true,
+		reason: "names alone, so that whoever checks definitions links no authority",
+	},
+	{
 		from:   "inject/secret",
 		never:  []string{"net/http"},
 		reason: "every source imports it, so it imports none",
@@ -64,9 +70,23 @@ var arrows = []arrow{
 	},
 	{
 		from:   "sandboxd",
-		ours:   []string{"sandboxd", "edge/boundary", "edge/control", "policy", "inject", "broker"},
+		ours:   []string{"sandboxd", "edge/boundary", "edge/control", "policy", "inject", "broker", "certs/variables"},
 		never:  []string{"github.com/elazarl/goproxy", "github.com/hashicorp/vault", "filippo.io/age"},
 		reason: "who runs sandboxes as root holds no secret, no CA key and no proxy",
+	},
+	{
+		from:   "sandboxd/environment",
+		ours:   []string{"sandboxd/environment", "sandboxd/fault", "sandboxd/machine", "sandboxd/strict", "certs/variables", "policy"},
+		never:  []string{"net/http", "os/exec", "database/sql"},
+		direct: []string{"os", "io/fs", "context"},
+		reason: "what a definition means is pure: no I/O, no clock, and whoever runs one imports this",
+	},
+	{
+		from:   "sandboxd/machine",
+		ours:   []string{"sandboxd/machine"},
+		std:    true,
+		never:  []string{"net", "os/exec"},
+		reason: "the machine catalogue is passed in, never read",
 	},
 	{
 		from:   "sandboxd/provider",
