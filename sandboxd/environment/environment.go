@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sallyport/sallyport/policy"
+	"github.com/sallyport/sallyport/sandboxd/environment/script"
 )
 
 // An Environment is a saved definition and what the service knows about it.
@@ -87,11 +88,7 @@ type Cache struct {
 }
 
 // A Warning is advice about one line of a setup script. It blocks nothing.
-type Warning struct {
-	Code    string
-	Line    int // one-based; 0 when it is about the save
-	Message string
-}
+type Warning = script.Warning
 
 // Access is the pair of settings whose change needs a precondition.
 type Access struct {
