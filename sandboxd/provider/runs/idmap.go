@@ -24,6 +24,14 @@ func cloneMount(path string, o mountOptions) (*os.File, error) {
 		return nil, fmt.Errorf("clone mount of %s: %w", path, err)
 	}
 	f := os.NewFile(uintptr(fd), path)
+	if err := setMount(f, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("set options of the mount of %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// setMount sets the options of a detached mount.
+func setMount(f *os.File, o mountOptions) error {
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID}
 	if !o.devices {
 		attr.Attr_set |= unix.MOUNT_ATTR_NODEV
@@ -35,13 +43,11 @@ func cloneMount(path string, o mountOptions) (*os.File, error) {
 		attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
 		attr.Userns_fd = uint64(o.mapped.Fd())
 	}
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr); err != nil {
-		if o.mapped != nil && errors.Is(err, unix.EINVAL) {
-			err = errors.New("its file system has no id-mapped mounts (ext4, xfs and btrfs have)")
-		}
-		return nil, errors.Join(fmt.Errorf("set options of the mount of %s: %w", path, err), f.Close())
+	err := unix.MountSetattr(int(f.Fd()), "", unix.AT_EMPTY_PATH, &attr)
+	if o.mapped != nil && errors.Is(err, unix.EINVAL) {
+		return errors.New("its file system has no id-mapped mounts (ext4, xfs and btrfs have)")
 	}
-	return f, nil
+	return err
 }
 
 // userNamespaceOf opens the user namespace of a process.

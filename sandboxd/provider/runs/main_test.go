@@ -64,6 +64,11 @@ func providerIn(t testing.TB) (*runs.Provider, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return p, dir
 }
 

@@ -12,10 +12,28 @@ import (
 // overlay is a root file system: read-only layers, the topmost first, and the
 // directory that takes what is written.
 type overlay struct {
-	layers []*os.File
+	layers []lower
 	// dir is a mount that holds the directories upper and work.
 	dir *os.File
 	ids *ids
+}
+
+// lower is a mount, and where below it the layer is.
+type lower struct {
+	mount *os.File
+	below string
+}
+
+// close closes the mounts that the overlay was made of.
+func (o overlay) close() error {
+	var errs []error
+	for _, l := range o.layers {
+		errs = append(errs, l.mount.Close())
+	}
+	if o.dir != nil {
+		errs = append(errs, o.dir.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // mount returns the overlay as a detached mount.
@@ -46,11 +64,11 @@ func (o overlay) create() (*os.File, error) {
 	defer func() { _ = unix.Close(fs) }()
 	lower := make([]string, len(o.layers))
 	for i, l := range o.layers {
-		lower[i] = descriptorPath(l)
+		lower[i] = descriptorPath(l.mount) + l.below
 	}
 	dir := descriptorPath(o.dir)
 	for _, option := range [][2]string{
-		{"lowerdir", strings.Join(lower, ":")}, {"upperdir", dir + "/upper"}, {"workdir", dir + "/work"},
+		{"lowerdir", strings.Join(lower, ":")}, {"upperdir", dir + "/" + upperDir}, {"workdir", dir + "/" + workDir},
 	} {
 		if err := unix.FsconfigSetString(fs, option[0], option[1]); err != nil {
 			return nil, fmt.Errorf("set overlay %s: %w", option[0], reason(fs, err))

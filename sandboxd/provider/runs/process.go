@@ -11,11 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sallyport/sallyport/sandboxd/provider"
 	"github.com/sallyport/sallyport/sandboxd/provider/runs/wire"
 )
 
 // ErrLost is what Wait returns for a command whose sandbox ended before it.
-var ErrLost = errors.New("the sandbox ended before the command did")
+var ErrLost = provider.ErrLost
 
 // Process is a command in a sandbox. It is safe for concurrent use.
 type Process struct {

@@ -11,6 +11,10 @@ type Provider struct {
 	config    Config
 	program   func() (*os.File, error) // the init, loaded once
 	hostLayer func() (string, error)   // the bottom of the host image, as the host is when it is first asked for
+	layers    layers
+
+	worksMu sync.Mutex // guards what follows
+	worked  bool       // Check has passed
 }
 
 // New returns a Provider for c. It does no I/O.
@@ -41,6 +45,9 @@ func (p *Provider) Degraded() []string {
 	}
 	if !whole && extent < idCount {
 		all = append(all, "Commands can't run as root of the sandbox: that needs a range of ids for you in /etc/subuid and /etc/subgid, and newuidmap.")
+	}
+	if !whole {
+		all = append(all, "The disk of a sandbox isn't bounded: that needs loop devices, which are root's.")
 	}
 	h, err := findHierarchies()
 	if err != nil {

@@ -24,6 +24,7 @@ type rootfs struct {
 	mounts  []wire.Mount
 	files   []*os.File // the mounts' descriptors, in the same order
 	entries []wire.Entry
+	placed  []string // paths of files that aren't the sandbox's own
 }
 
 func (r *rootfs) close() {
@@ -49,6 +50,7 @@ type builder struct {
 	dir      *sandboxDir
 	ids      *ids
 	owners   *os.File // the sandbox's user namespace; nil where mounts can't be mapped
+	layers   []*openLayer
 }
 
 // build prepares the root file system of s.
@@ -59,11 +61,7 @@ func (b *builder) build(s Spec) (_ *rootfs, err error) {
 			r.close()
 		}
 	}()
-	layer, err := b.layer(s.Image)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.addRoot(r, layer); err != nil {
+	if err := b.addRoot(r, s.Image); err != nil {
 		return nil, err
 	}
 	if isHost(s.Image) {
@@ -75,6 +73,11 @@ func (b *builder) build(s Spec) (_ *rootfs, err error) {
 		return nil, err
 	}
 	r.entries = append(r.entries, b.common(s)...)
+	for _, e := range r.entries {
+		if e.Kind != wire.Dir {
+			r.placed = append(r.placed, e.Path)
+		}
+	}
 	return r, nil
 }
 
@@ -95,18 +98,38 @@ func (b *builder) layer(image string) (string, error) {
 	return b.provider.imageDir(image)
 }
 
-func (b *builder) addRoot(r *rootfs, layer string) error {
-	lower, err := cloneMount(layer, mountOptions{readOnly: true, mapped: b.owners})
+// addRoot stacks the layers on the image and puts what is written on top.
+func (b *builder) addRoot(r *rootfs, image string) error {
+	o := overlay{ids: b.ids}
+	defer func() { _ = o.close() }()
+	for i := len(b.layers) - 1; i >= 0; i-- {
+		f, below, err := b.layers[i].mount(mountOptions{mapped: b.owners})
+		if err != nil {
+			return err
+		}
+		o.layers = append(o.layers, lower{f, below})
+	}
+	if image != NoBase {
+		dir, err := b.layer(image)
+		if err != nil {
+			return err
+		}
+		f, err := cloneMount(dir, mountOptions{readOnly: true, mapped: b.owners})
+		if err != nil {
+			return err
+		}
+		o.layers = append(o.layers, lower{f, ""})
+	}
+	var err error
+	if b.dir.disk != nil {
+		o.dir, err = b.dir.disk.mount(mountOptions{mapped: b.owners})
+	} else {
+		o.dir, err = cloneMount(b.dir.path, mountOptions{mapped: b.owners})
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lower.Close() }()
-	dir, err := cloneMount(b.dir.path, mountOptions{mapped: b.owners})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dir.Close() }()
-	root, err := overlay{layers: []*os.File{lower}, dir: dir, ids: b.ids}.mount()
+	root, err := o.mount()
 	if err != nil {
 		return err
 	}

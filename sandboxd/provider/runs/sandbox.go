@@ -11,17 +11,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sallyport/sallyport/sandboxd/provider"
 	"github.com/sallyport/sallyport/sandboxd/provider/runs/wire"
 )
 
 // ErrStopped is returned for a sandbox that has ended.
-var ErrStopped = errors.New("the sandbox has ended")
+var ErrStopped = provider.ErrStopped
 
 // Sandbox is a running sandbox. It is safe for concurrent use.
 type Sandbox struct {
 	id          string
+	provider    *Provider
 	ids         *ids
 	dir         *sandboxDir
+	layers      []string // keys of those in use
+	placed      []string // paths of what isn't the sandbox's own
+	written     *Written // nil until Capture
 	hierarchies hierarchies
 	cgroupName  string
 	cgroup      *cgroup
@@ -41,8 +46,8 @@ type Sandbox struct {
 	stopped bool
 }
 
-func newSandbox(id, cgroupName string) *Sandbox {
-	return &Sandbox{id: id, cgroupName: cgroupName,
+func newSandbox(p *Provider, id string) *Sandbox {
+	return &Sandbox{id: id, provider: p, cgroupName: p.cgroupName(id),
 		ready: make(chan wire.Message, 1), done: make(chan struct{}), processes: make(map[uint32]*Process)}
 }
 
@@ -89,8 +94,14 @@ func (sb *Sandbox) Stop(ctx context.Context) error {
 		}
 		errs = append(errs, sb.cgroup.close())
 	}
+	if sb.written != nil {
+		errs = append(errs, sb.written.root.Close())
+	}
 	if sb.dir != nil {
 		errs = append(errs, sb.dir.retire())
+	}
+	for _, key := range sb.layers {
+		errs = append(errs, sb.provider.releaseLayer(key))
 	}
 	errs = append(errs, sb.ids.release())
 	sb.stopped = true

@@ -47,7 +47,7 @@ func (p *Provider) Start(ctx context.Context, s Spec) (*Sandbox, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	sb := newSandbox(s.ID, p.cgroupName(s.ID))
+	sb := newSandbox(p, s.ID)
 	if err := p.start(ctx, sb, program, s); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
@@ -63,6 +63,9 @@ func (s Spec) validate() error {
 	}
 	if s.Network == nil || s.Network.ns == nil {
 		return errors.New("a network is required")
+	}
+	if s.Image == NoBase && len(s.Layers) == 0 {
+		return errors.New("an image without a base needs a layer")
 	}
 	for p := range s.Files {
 		if !path.IsAbs(p) {
@@ -85,7 +88,13 @@ func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s S
 	if err != nil {
 		return err
 	}
-	if sb.dir, err = p.claim(s.ID, owner); err != nil {
+	if sb.dir, err = p.claim(s.ID); err != nil {
+		return err
+	}
+	if !sb.ids.mounts {
+		s.DiskBytes = 0 // an ordinary user has no block devices
+	}
+	if err := p.provide(sb.dir, s.DiskBytes, owner); err != nil {
 		return err
 	}
 	if err := sb.limit(s.Limits); err != nil {
@@ -98,6 +107,9 @@ func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s S
 		return err
 	}
 	b := &builder{provider: p, program: program, dir: sb.dir, ids: sb.ids}
+	if b.layers, err = sb.useLayers(s.Layers); err != nil {
+		return err
+	}
 	if sb.ids.mounts {
 		if b.owners, err = userNamespaceOf(sb.init.Process.Pid); err != nil {
 			return err
@@ -109,7 +121,22 @@ func (p *Provider) start(ctx context.Context, sb *Sandbox, program *os.File, s S
 		return err
 	}
 	defer root.close()
+	sb.placed = root.placed
 	return sb.setUp(ctx, root, s)
+}
+
+// useLayers opens layers until the sandbox ends.
+func (sb *Sandbox) useLayers(keys []string) ([]*openLayer, error) {
+	var all []*openLayer
+	for _, key := range keys {
+		l, err := sb.provider.useLayer(key)
+		if err != nil {
+			return nil, err
+		}
+		sb.layers = append(sb.layers, key)
+		all = append(all, l)
+	}
+	return all, nil
 }
 
 // limit makes the cgroups. Where they can't be had, an ordinary user goes

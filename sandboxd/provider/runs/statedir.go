@@ -19,6 +19,9 @@ const (
 	sandboxesDir = "sandboxes" // a directory a sandbox, named by its id
 	imagesDir    = "images"    // unpacked images
 	lockFile     = "lock"
+	upperDir     = "upper" // what a sandbox wrote
+	workDir      = "work"  // the overlay's own
+	diskFile     = "disk"  // a file that holds the two, where they are bounded
 )
 
 // validID keeps ids fit for a file name, a cgroup name and a host name.
@@ -40,10 +43,11 @@ func (p *Provider) cgroupName(id string) string {
 type sandboxDir struct {
 	path string
 	lock *os.File
+	disk *disk // what it writes to; nil: the directory itself
 }
 
-// claim makes the directory of a sandbox, owned (but for the lock) by its root.
-func (p *Provider) claim(id string, layerRoot int) (*sandboxDir, error) {
+// claim makes the directory of a sandbox.
+func (p *Provider) claim(id string) (*sandboxDir, error) {
 	base := filepath.Join(p.config.StateDir, sandboxesDir)
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return nil, err
@@ -64,26 +68,46 @@ func (p *Provider) claim(id string, layerRoot int) (*sandboxDir, error) {
 	if d.lock, err = tryLock(filepath.Join(d.path, lockFile)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(d.path))
 	}
-	for _, name := range []string{"upper", "work"} {
-		path := filepath.Join(d.path, name)
+	return d, nil
+}
+
+// makeUpper makes, below base, the directories that take what is written.
+func makeUpper(base string, owner int) error {
+	for _, name := range []string{upperDir, workDir} {
+		path := filepath.Join(base, name)
 		if err := os.Mkdir(path, 0o755); err != nil {
-			return nil, errors.Join(err, d.remove())
+			return err
 		}
 		// Whatever the umask was: the root of a sandbox is for all in it.
 		if err := os.Chmod(path, 0o755); err != nil {
-			return nil, errors.Join(err, d.remove())
+			return err
 		}
-		if err := os.Lchown(path, layerRoot, layerRoot); err != nil {
-			return nil, errors.Join(err, d.remove())
+		if err := os.Lchown(path, owner, owner); err != nil {
+			return err
 		}
 	}
-	return d, nil
+	return nil
+}
+
+// provide makes what the sandbox writes to: its directory, or a disk in it.
+func (p *Provider) provide(d *sandboxDir, diskBytes int64, owner int) error {
+	if diskBytes == 0 {
+		return makeUpper(d.path, owner)
+	}
+	var err error
+	if d.disk, err = p.newDisk(filepath.Join(d.path, diskFile), diskBytes); err != nil {
+		return err
+	}
+	return makeUpper(d.disk.path(), owner)
 }
 
 // retire removes the directory of a sandbox that has ended. What may be large
 // goes while others start; the lock goes together with the directory, so that
 // [Provider.Reap] never finds one without the other.
 func (d *sandboxDir) retire() error {
+	if err := d.disk.close(); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return err
@@ -113,6 +137,9 @@ func (d *sandboxDir) remove() error {
 // Reap removes the sandboxes in StateDir whose owner is dead. Their processes
 // died with the owner, unless the owner died while it was starting them.
 func (p *Provider) Reap(ctx context.Context) error {
+	if err := p.reapPartial(); err != nil {
+		return err
+	}
 	base := filepath.Join(p.config.StateDir, sandboxesDir)
 	entries, err := os.ReadDir(base)
 	if errors.Is(err, fs.ErrNotExist) {
