@@ -59,6 +59,9 @@ type Reader interface {
 
 	// Run returns a run of an organisation, or ErrNotFound.
 	Run(organizationID, id string) (setup.Run, error)
+	// AnyRun returns a run whosever it is, or ErrNotFound: for what carries runs
+	// out, never for callers.
+	AnyRun(id string) (setup.Run, error)
 	// Runs lists the runs of an environment, the newest first.
 	Runs(environmentID string, q PageQuery) (Page[setup.Run], error)
 	// UnfinishedRuns returns the runs of all organisations that haven't ended,
@@ -75,6 +78,8 @@ type Reader interface {
 	Images(organizationID string, q PageQuery) (Page[image.Image], error)
 	// AllImages returns every image, for what collects unused layers.
 	AllImages() ([]image.Image, error)
+	// ImagesInUse returns the ids of the images that verdicts rest on.
+	ImagesInUse() ([]string, error)
 
 	// Organizations returns all of them, the oldest first.
 	Organizations() ([]account.Organization, error)
@@ -104,13 +109,17 @@ type Writer interface {
 
 	// PutEnvironment saves an environment, new or changed.
 	PutEnvironment(environment.Environment) error
-	// DeleteEnvironment removes an environment from reads and lists, or returns
-	// ErrNotFound. Its runs stay until PruneRuns.
+	// DeleteEnvironment removes an environment, or returns ErrNotFound. Its runs
+	// stay until ForgetRuns.
 	DeleteEnvironment(organizationID, id string) error
 
 	// PutRun saves a run, new or changed. A run that has ended stays as it is:
-	// another version of it is an error.
+	// another version of it is an error, and so is a second manual run of an
+	// environment while one hasn't ended.
 	PutRun(setup.Run) error
+	// ForgetRuns removes runs of deleted environments that ended before a time,
+	// and returns their ids.
+	ForgetRuns(before time.Time) ([]string, error)
 
 	// PutImage saves an image, new or changed.
 	PutImage(image.Image) error
