@@ -23,6 +23,8 @@ func newRoot() *cobra.Command {
 		newPolicyCommand(),
 		newBoundaryCommand(),
 		newCertsCommand(),
+		newDoctorCommand(),
+		newProbeCommand(),
 		newRunCommand(),
 		newSecretCommand(),
 	)

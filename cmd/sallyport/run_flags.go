@@ -62,7 +62,8 @@ type runPlan struct {
 	upstream config.DocumentUpstream
 	git      *runGit
 	env      map[string]string
-	audit    string // a path, or "-"
+	audit    string               // a path, or "-"
+	files    map[string]runs.File // of the sandbox, besides those of trust and git
 	flags    *runFlags
 }
 
@@ -90,19 +91,27 @@ func (f *runFlags) plan(cmd *cobra.Command, argv []string) (_ *runPlan, err erro
 	if p.git, err = f.git.parse(); err != nil {
 		return nil, err
 	}
-	for _, path := range []*string{&f.workspace, &f.image, &f.audit} {
-		if *path == "" || *path == "-" || path == &f.image && (*path == "host" || *path == "runner") {
-			continue
-		}
-		if *path, err = filepath.Abs(*path); err != nil {
-			return nil, err
-		}
+	if err := f.absolute(); err != nil {
+		return nil, err
 	}
 	p.audit = f.audit
 	if p.policy, err = f.access.document(cmd); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// absolute makes the paths among the flags absolute.
+func (f *runFlags) absolute() (err error) {
+	for _, path := range []*string{&f.workspace, &f.image, &f.audit} {
+		if *path == "" || *path == "-" || path == &f.image && (*path == "host" || *path == "runner") {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // variables reads --env. Names that make the sandbox work, and those that hold

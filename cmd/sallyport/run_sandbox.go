@@ -65,6 +65,7 @@ func (p *runPlan) startSandbox(ctx context.Context, provider *runs.Provider, id 
 	}
 	all := trustFiles(trust, p.flags.image)
 	maps.Copy(all, files)
+	maps.Copy(all, p.files)
 	sandbox, err := provider.Start(ctx, runs.Spec{
 		ID:        id,
 		Network:   n,
