@@ -20,8 +20,37 @@ import (
 // Ledger: ED-24, ED-25
 func TestUpstreamFaults(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
-	b.opts.Timeouts = edge.Timeouts{Dial: 200 * time.Millisecond, Handshake: 200 * time.Millisecond, ResponseHeader: 200 * time.Millisecond}
+	patient := newBed(t)
+	faults(patient)
+	patient.expectFaults([]upstreamFault{
+		{"http://closed.allowed.test/", 502, "upstream_dial_error"},
+		{"http://unknown.allowed.test/", 502, "upstream_dial_error"},
+		{"http://private.allowed.test/", 403, "private_address"},
+		{"https://plain.allowed.test/", 502, "upstream_tls_error"},
+		{"http://garbage.allowed.test/", 502, "upstream_protocol_error"},
+		{"http://hangup.allowed.test/", 502, "upstream_protocol_error"},
+		{"http://huge.allowed.test/", 502, "upstream_protocol_error"},
+	})
+	// What never answers is given up, however busy the machine is.
+	hasty := newBed(t)
+	hasty.opts.Timeouts = edge.Timeouts{Dial: 200 * time.Millisecond, Handshake: 2 * time.Second, ResponseHeader: 200 * time.Millisecond}
+	faults(hasty)
+	hasty.expectFaults([]upstreamFault{
+		{"http://slow.allowed.test/", 504, "upstream_timeout"},
+		{"http://silent.allowed.test/", 504, "upstream_timeout"},
+		{"https://silent.allowed.test/", 504, "upstream_timeout"},
+	})
+}
+
+// An upstreamFault is how a request fails at a faulty origin.
+type upstreamFault struct {
+	url    string
+	status int
+	reason string
+}
+
+// faults starts an edge before origins each of which is broken in its own way.
+func faults(b *bed) {
 	b.opts.Dialer = &guard.Dialer{Pins: b.pins, Lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
 		switch name {
 		case "slow.allowed.test":
@@ -49,30 +78,19 @@ func TestUpstreamFaults(t *testing.T) {
 	b.rawOrigin("hangup.allowed.test", 80, says(""))
 	b.rawOrigin("huge.allowed.test", 80, says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("a", 1<<20)+"\r\n\r\n"))
 	b.start()
-	cases := []struct {
-		url    string
-		status int
-		reason string
-	}{
-		{"http://closed.allowed.test/", 502, "upstream_dial_error"},
-		{"http://unknown.allowed.test/", 502, "upstream_dial_error"},
-		{"http://slow.allowed.test/", 504, "upstream_timeout"},
-		{"http://private.allowed.test/", 403, "private_address"},
-		{"http://silent.allowed.test/", 504, "upstream_timeout"},
-		{"https://silent.allowed.test/", 504, "upstream_timeout"},
-		{"https://plain.allowed.test/", 502, "upstream_tls_error"},
-		{"http://garbage.allowed.test/", 502, "upstream_protocol_error"},
-		{"http://hangup.allowed.test/", 502, "upstream_protocol_error"},
-		{"http://huge.allowed.test/", 502, "upstream_protocol_error"},
-	}
+}
+
+// expectFaults makes each request and checks the answer and its record.
+func (b *bed) expectFaults(cases []upstreamFault) {
+	b.Helper()
 	for i, c := range cases {
 		resp, body := b.get(b.client(false), c.url)
 		if resp.StatusCode != c.status || resp.Header.Get("X-Edge-Reason") != c.reason {
-			t.Errorf("%s: %d %s, want %d %s", c.url, resp.StatusCode, resp.Header.Get("X-Edge-Reason"), c.status, c.reason)
+			b.Errorf("%s: %d %s, want %d %s", c.url, resp.StatusCode, resp.Header.Get("X-Edge-Reason"), c.status, c.reason)
 		}
 		for _, secret := range []string{"127.0.0.1", "10.0.0.5", "refused:", "such host", "SSH-2.0"} {
 			if strings.Contains(body, secret) {
-				t.Errorf("%s: the sandbox is shown %q: %s", c.url, secret, body)
+				b.Errorf("%s: the sandbox is shown %q: %s", c.url, secret, body)
 			}
 		}
 		r := b.recorded(i + 1)[i]
@@ -81,7 +99,7 @@ func TestUpstreamFaults(t *testing.T) {
 			verdict = audit.VerdictDeny
 		}
 		if r.Reason != c.reason || r.Verdict != verdict || r.Status != c.status || r.Detail == "" {
-			t.Errorf("%s: record %+v", c.url, r)
+			b.Errorf("%s: record %+v", c.url, r)
 		}
 	}
 }
