@@ -56,7 +56,8 @@ func checkBootSetup(d Definition, _ Rules) error {
 			return fault.Invalid(at+".cache.paths", "must name a directory")
 		}
 		for j, p := range s.Cache.Paths {
-			if !strings.HasPrefix(p, cacheRoot+"/") || path.Clean(p) != strings.TrimSuffix(p, "/") || strings.ContainsRune(p, 0) {
+			folder := strings.TrimSuffix(p, "/")
+			if !strings.HasPrefix(folder, cacheRoot+"/") || path.Clean(folder) != folder || strings.ContainsRune(p, 0) {
 				return fault.Invalid(element(at+".cache.paths", j), "must be an absolute path below %s without . or ..", cacheRoot)
 			}
 		}
