@@ -36,6 +36,8 @@ var (
 	ErrNotBrokered = errors.New("host isn't brokered")
 	// ErrNotGranted: the host is brokered and the repository isn't granted.
 	ErrNotGranted = errors.New("repository isn't granted")
+	// ErrReadOnly: the repository is granted, but not to be written to.
+	ErrReadOnly = errors.New("repository is granted to be read only")
 	// ErrTooMany: the sandbox has had too many credentials minted.
 	ErrTooMany = errors.New("too many credentials minted for this sandbox")
 	// ErrClosed: the broker or the sandbox's boundary has closed.
@@ -93,42 +95,63 @@ func New(o Options) *Broker {
 // Answer is a credential for git.
 type Answer struct {
 	Grant    Granted
+	Access   Access // of the credential
 	Username string
 	Password secret.Value
 	Expires  time.Time // never zero
 	Fresh    bool      // minted for this question
 }
 
-// Get returns the credential for the repository at host and path, as git names
-// them, if a grant of the sandbox covers it. It waits for one mint at most.
-func (b *Broker) Get(ctx context.Context, sandboxID, host, path string) (Answer, error) {
+// Get returns a credential with the given access, and no more, for the
+// repository at host and path, as git names them, if a grant of the sandbox
+// covers both. It waits for one mint at most.
+func (b *Broker) Get(ctx context.Context, sandboxID, host, path string, access Access) (Answer, error) {
+	grant, err := b.Find(ctx, sandboxID, host, path)
+	if err != nil {
+		return Answer{}, err
+	}
+	if access != Read && grant.Access != access {
+		return Answer{}, ErrReadOnly
+	}
+	return b.answer(ctx, sandboxID, mintKey{grant, access})
+}
+
+// Find returns the grant that covers the repository at host and path. Only for
+// one that may have moved is the forge asked.
+func (b *Broker) Find(ctx context.Context, sandboxID, host, path string) (Granted, error) {
 	grants, _ := b.options.Lookup(sandboxID)
 	h, ok := requestHost(host)
 	if !ok || !grants.Brokers(h) {
-		return Answer{}, ErrNotBrokered
+		return Granted{}, ErrNotBrokered
 	}
 	repository, err := CanonicalRepository(path)
 	if err != nil {
-		return Answer{}, fmt.Errorf("%w: %w", ErrNotGranted, err)
+		return Granted{}, fmt.Errorf("%w: %w", ErrNotGranted, err)
 	}
 	if grant, granted := grants.Find(h, repository); granted {
-		return b.answer(ctx, sandboxID, grant)
+		return grant, nil
 	}
 	return b.moved(ctx, sandboxID, grants, place{h, repository})
 }
 
-// answer returns the credential of a grant, from the cache or fresh.
-func (b *Broker) answer(ctx context.Context, sandboxID string, grant Granted) (Answer, error) {
+// mintKey is what one credential is for.
+type mintKey struct {
+	Granted
+	access Access
+}
+
+// answer returns a credential, from the cache or fresh.
+func (b *Broker) answer(ctx context.Context, sandboxID string, of mintKey) (Answer, error) {
 	s, err := b.sandbox(sandboxID)
 	if err != nil {
 		return Answer{}, err
 	}
-	if known, ok := s.cached(grant, time.Now()); ok {
+	if known, ok := s.cached(of, time.Now()); ok {
 		return known.answer(false)
 	}
-	key := fmt.Sprintf("%s %s %s %s %s", sandboxID, grant.Host, grant.Repository, grant.Access, grant.Issuer)
+	key := fmt.Sprintf("%s %+v", sandboxID, of)
 	// Detached: the mint serves whoever waits for it.
-	flight := b.flights.DoChan(key, func() (any, error) { return b.mint(s, grant), nil })
+	flight := b.flights.DoChan(key, func() (any, error) { return b.mint(s, of), nil })
 	select {
 	case result := <-flight:
 		return result.Val.(outcome).answer(true)
@@ -158,10 +181,19 @@ func (b *Broker) Erase(sandboxID, host, path, passwordSHA256 string) {
 	}
 }
 
-// moved answers for a repository that isn't granted by this name, but is what
+// Holds reports whether a password is that of a credential which the sandbox was
+// handed for the grant and which may still be accepted.
+func (b *Broker) Holds(sandboxID string, grant Granted, password []byte) bool {
+	b.mu.Lock()
+	s := b.sandboxes[sandboxID]
+	b.mu.Unlock()
+	return s != nil && len(password) > 0 && s.holds(grant, password)
+}
+
+// moved finds the grant of a repository that isn't granted by this name, but is what
 // a granted one is called by now: git follows the forge's redirect and asks
 // again with the new name.
-func (b *Broker) moved(ctx context.Context, sandboxID string, grants *Grants, at place) (Answer, error) {
+func (b *Broker) moved(ctx context.Context, sandboxID string, grants *Grants, at place) (Granted, error) {
 	for _, grant := range grants.All() {
 		mover, can := b.options.Issuers[grant.Issuer].(Mover)
 		if !can || grant.Host != at.host {
@@ -169,17 +201,17 @@ func (b *Broker) moved(ctx context.Context, sandboxID string, grants *Grants, at
 		}
 		s, err := b.sandbox(sandboxID)
 		if err != nil {
-			return Answer{}, err
+			return Granted{}, err
 		}
 		if !s.hasMoved(ctx, mover, grant) {
 			continue
 		}
-		got, err := b.answer(ctx, sandboxID, grant)
-		if err == nil && s.nameOf(grant) == at.repository {
-			return got, nil
+		reads := mintKey{grant, Read}
+		if _, err := b.answer(ctx, sandboxID, reads); err == nil && s.nameOf(reads) == at.repository {
+			return grant, nil
 		}
 	}
-	return Answer{}, ErrNotGranted
+	return Granted{}, ErrNotGranted
 }
 
 // sandbox returns the state of a sandbox, and starts to watch one that is new.
@@ -199,8 +231,8 @@ func (b *Broker) sandbox(id string) (*sandbox, error) {
 }
 
 // mint has a credential issued and takes it into the sandbox's books.
-func (b *Broker) mint(s *sandbox, grant Granted) outcome {
-	if known, ok := s.cached(grant, time.Now()); ok {
+func (b *Broker) mint(s *sandbox, of mintKey) outcome {
+	if known, ok := s.cached(of, time.Now()); ok {
 		return known // minted between the caller's look and now
 	}
 	if !b.begin() {
@@ -210,11 +242,11 @@ func (b *Broker) mint(s *sandbox, grant Granted) outcome {
 	ctx, cancel := context.WithTimeout(b.ctx, mintTime)
 	defer cancel()
 	began := time.Now()
-	got, err := b.issue(ctx, s, grant)
-	result := outcome{grant: grant, credential: got, minted: began, until: began.Add(maxCached), err: err}
+	got, err := b.issue(ctx, s, of)
+	result := outcome{of: of, credential: got, minted: began, until: began.Add(maxCached), err: err}
 	if err != nil {
 		result.until = time.Now().Add(lasts(err))
-		b.options.Record(Event{Kind: MintFailed, Sandbox: s.id, Grant: grant, Err: err})
+		b.options.Record(Event{Kind: MintFailed, Sandbox: s.id, Grant: of.Granted, Access: of.access, Err: err})
 		s.remember(result)
 		return result
 	}
@@ -226,7 +258,7 @@ func (b *Broker) mint(s *sandbox, grant Granted) outcome {
 		result.until = early
 	}
 	result.ends = end
-	b.options.Record(Event{Kind: Minted, Sandbox: s.id, Grant: grant, Expires: end, TokenHash: TokenHash(got.Password)})
+	b.options.Record(Event{Kind: Minted, Sandbox: s.id, Grant: of.Granted, Access: of.access, Expires: end, TokenHash: TokenHash(got.Password)})
 	if !b.keep(s, result) {
 		b.revoke(s.id, result)
 		return outcome{err: ErrClosed}

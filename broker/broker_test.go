@@ -181,31 +181,35 @@ func TestGetAnswersGrantedRepositoriesOnly(t *testing.T) {
 		defer b.end(t)
 		cases := []struct {
 			sandbox, host, path string
+			access              broker.Access
 			want                error
 			token               string
 		}{
-			{"sb", "git.test", "octo/app.git", nil, "read-octo/app"},
-			{"sb", "GIT.test.", "Octo/App", nil, "read-octo/app"},
-			{"sb", "git.test", "octo/site.git", nil, "write-octo/site"},
-			{"sb", "git.test", "octo/other.git", broker.ErrNotGranted, ""},
-			{"sb", "git.test", "octo/app/../other.git", broker.ErrNotGranted, ""},
-			{"sb", "git.test", "octo", broker.ErrNotGranted, ""},
-			{"sb", "git.test", "", broker.ErrNotGranted, ""},
-			{"sb", "git.test:443", "octo/app", broker.ErrNotBrokered, ""},
-			{"sb", "git.test:8443", "octo/app", broker.ErrNotBrokered, ""},
-			{"sb", "evil.test", "octo/app", broker.ErrNotBrokered, ""},
-			{"sb", "u@git.test", "octo/app", broker.ErrNotBrokered, ""},
-			{"sb", "", "octo/app", broker.ErrNotBrokered, ""},
-			{"another", "git.test", "octo/app", broker.ErrNotBrokered, ""},
+			{"sb", "git.test", "octo/app.git", broker.Read, nil, "read-octo/app"},
+			{"sb", "GIT.test.", "Octo/App", broker.Read, nil, "read-octo/app"},
+			{"sb", "git.test", "octo/site.git", broker.Read, nil, "read-octo/site"},
+			{"sb", "git.test", "octo/site.git", broker.Write, nil, "write-octo/site"},
+			{"sb", "git.test", "octo/app.git", broker.Write, broker.ErrReadOnly, ""},
+			{"sb", "git.test", "octo/app/more", broker.Read, broker.ErrNotGranted, ""},
+			{"sb", "git.test", "octo/other.git", broker.Read, broker.ErrNotGranted, ""},
+			{"sb", "git.test", "octo/app/../other.git", broker.Read, broker.ErrNotGranted, ""},
+			{"sb", "git.test", "octo", broker.Read, broker.ErrNotGranted, ""},
+			{"sb", "git.test", "", broker.Read, broker.ErrNotGranted, ""},
+			{"sb", "git.test:443", "octo/app", broker.Read, broker.ErrNotBrokered, ""},
+			{"sb", "git.test:8443", "octo/app", broker.Read, broker.ErrNotBrokered, ""},
+			{"sb", "evil.test", "octo/app", broker.Read, broker.ErrNotBrokered, ""},
+			{"sb", "u@git.test", "octo/app", broker.Read, broker.ErrNotBrokered, ""},
+			{"sb", "", "octo/app", broker.Read, broker.ErrNotBrokered, ""},
+			{"another", "git.test", "octo/app", broker.Read, broker.ErrNotBrokered, ""},
 		}
 		for _, c := range cases {
-			got, err := b.Get(t.Context(), c.sandbox, c.host, c.path)
+			got, err := b.Get(t.Context(), c.sandbox, c.host, c.path, c.access)
 			if !errors.Is(err, c.want) || !strings.HasSuffix(string(got.Password.Reveal()), c.token) || c.token == "" && !got.Password.IsEmpty() {
 				t.Errorf("%s: %s/%s: got %s, %v; want %s, %v", c.sandbox, c.host, c.path, got.Password.Reveal(), err, c.token, c.want)
 			}
 		}
-		if mints, _ := b.forge.state(); mints != 2 {
-			t.Errorf("%d mints, want 2", mints)
+		if mints, _ := b.forge.state(); mints != 3 {
+			t.Errorf("%d mints, want 3", mints)
 		}
 	})
 }
@@ -220,7 +224,7 @@ func TestCache(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app"); err != nil {
+				if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read); err != nil {
 					t.Error(err)
 				}
 			})
@@ -228,7 +232,7 @@ func TestCache(t *testing.T) {
 		wg.Wait()
 		expect := func(sandbox string, want int) {
 			t.Helper()
-			got, err := b.Get(t.Context(), sandbox, "git.test", "octo/app")
+			got, err := b.Get(t.Context(), sandbox, "git.test", "octo/app", broker.Read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +257,7 @@ func TestShortLivedToken(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBed(t, &forge{life: time.Minute}, grant("octo/app", broker.Read))
 		for range 3 {
-			if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app"); err != nil {
+			if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(35 * time.Second)
@@ -272,7 +276,7 @@ func TestRevocation(t *testing.T) {
 		b := newBed(t, &forge{takes: time.Second, refuse: 3}, grant("octo/app", broker.Read), grant("octo/site", broker.Read))
 		defer b.end(t)
 		for _, path := range []string{"octo/app", "octo/site"} {
-			if _, err := b.Get(t.Context(), "sb", "git.test", path); err != nil {
+			if _, err := b.Get(t.Context(), "sb", "git.test", path, broker.Read); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -288,7 +292,7 @@ func TestRevocation(t *testing.T) {
 		}
 		late := make(chan error)
 		go func() {
-			_, err := b.Get(t.Context(), "sb", "git.test", "octo/site")
+			_, err := b.Get(t.Context(), "sb", "git.test", "octo/site", broker.Read)
 			late <- err
 		}()
 		time.Sleep(500 * time.Millisecond)
@@ -303,7 +307,7 @@ func TestRevocation(t *testing.T) {
 		if n := b.count(broker.Revoked); n != 3 {
 			t.Errorf("%d revocations recorded, want 3", n)
 		}
-		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/site"); !errors.Is(err, broker.ErrNotBrokered) {
+		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/site", broker.Read); !errors.Is(err, broker.ErrNotBrokered) {
 			t.Errorf("a closed boundary: %v", err)
 		}
 	})
@@ -314,7 +318,7 @@ func TestLongLivedToken(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBed(t, &forge{life: 48 * time.Hour}, grant("octo/app", broker.Read))
 		defer b.end(t)
-		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app"); err != nil {
+		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour + time.Second)
@@ -327,7 +331,7 @@ func TestLongLivedToken(t *testing.T) {
 func TestCloseGivesUpInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBed(t, &forge{refuse: 1000}, grant("octo/app", broker.Read))
-		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app"); err != nil {
+		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -338,7 +342,7 @@ func TestCloseGivesUpInTime(t *testing.T) {
 		if b.count(broker.RevokeFailed) != 1 {
 			t.Error("the failure isn't recorded")
 		}
-		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app"); !errors.Is(err, broker.ErrClosed) {
+		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read); !errors.Is(err, broker.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
 	})
@@ -350,7 +354,7 @@ func TestErase(t *testing.T) {
 		b := newBed(t, &forge{}, grant("octo/app", broker.Read))
 		defer b.end(t)
 		get := func() string {
-			got, err := b.Get(t.Context(), "sb", "git.test", "octo/app")
+			got, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -387,7 +391,7 @@ func TestMintsAreLimited(t *testing.T) {
 		defer b.end(t)
 		refused := 0
 		for i := range 30 {
-			if _, err := b.Get(t.Context(), "sb", "git.test", fmt.Sprintf("octo/r%d", i)); errors.Is(err, broker.ErrTooMany) {
+			if _, err := b.Get(t.Context(), "sb", "git.test", fmt.Sprintf("octo/r%d", i), broker.Read); errors.Is(err, broker.ErrTooMany) {
 				refused++
 			}
 		}
@@ -395,7 +399,7 @@ func TestMintsAreLimited(t *testing.T) {
 			t.Errorf("%d of 30 refused, want 10", refused)
 		}
 		time.Sleep(5 * time.Second)
-		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/r29"); err != nil {
+		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/r29", broker.Read); err != nil {
 			t.Errorf("after a while: %v", err)
 		}
 	})
@@ -418,12 +422,12 @@ func TestRateLimitOfTheForge(t *testing.T) {
 		b.put(t, "sb2", grant("octo/app", broker.Read))
 		b.put(t, "sb3", grant("octo/app", broker.Read))
 		defer b.end(t)
-		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app"); err != nil {
+		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read); err != nil {
 			t.Errorf("a short wait: %v", err)
 		}
 		for _, id := range []string{"sb2", "sb3"} {
 			var limited *broker.RateLimitError
-			if _, err := b.Get(t.Context(), id, "git.test", "octo/app"); !errors.As(err, &limited) {
+			if _, err := b.Get(t.Context(), id, "git.test", "octo/app", broker.Read); !errors.As(err, &limited) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}
@@ -431,7 +435,7 @@ func TestRateLimitOfTheForge(t *testing.T) {
 			t.Errorf("the forge was asked %d times, want 3", mints)
 		}
 		time.Sleep(time.Minute + time.Second)
-		if _, err := b.Get(t.Context(), "sb3", "git.test", "octo/app"); err != nil {
+		if _, err := b.Get(t.Context(), "sb3", "git.test", "octo/app", broker.Read); err != nil {
 			t.Errorf("after the wait: %v", err)
 		}
 	})
@@ -444,7 +448,7 @@ func TestRefusalIsRemembered(t *testing.T) {
 		b := newBed(t, f, grant("octo/app", broker.Read))
 		defer b.end(t)
 		for range 10 {
-			if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app"); !errors.Is(err, broker.ErrRefused) {
+			if _, err := b.Get(t.Context(), "sb", "git.test", "octo/app", broker.Read); !errors.Is(err, broker.ErrRefused) {
 				t.Fatal(err)
 			}
 		}
@@ -459,11 +463,11 @@ func TestRepositoryThatMoved(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBed(t, &forge{moved: map[string]string{"octo/old": "octo/new"}}, grant("octo/old", broker.Read), grant("octo/app", broker.Read))
 		defer b.end(t)
-		got, err := b.Get(t.Context(), "sb", "git.test", "octo/new.git")
+		got, err := b.Get(t.Context(), "sb", "git.test", "octo/new.git", broker.Read)
 		if err != nil || got.Grant.Repository.String() != "octo/old" {
 			t.Errorf("the new name of a granted repository: %v, %v", got.Grant, err)
 		}
-		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/elsewhere"); !errors.Is(err, broker.ErrNotGranted) {
+		if _, err := b.Get(t.Context(), "sb", "git.test", "octo/elsewhere", broker.Read); !errors.Is(err, broker.ErrNotGranted) {
 			t.Errorf("another name: %v", err)
 		}
 		if mints, _ := b.forge.state(); mints != 1 {
@@ -479,7 +483,7 @@ func TestIssuerOfAnotherHost(t *testing.T) {
 			broker.Grant{Repository: "octo/app", Host: "git.test", Issuer: "unknown"})
 		defer b.end(t)
 		for _, host := range []string{"evil.test", "git.test"} {
-			if _, err := b.Get(t.Context(), "sb", host, "octo/app"); !errors.Is(err, broker.ErrMisconfigured) {
+			if _, err := b.Get(t.Context(), "sb", host, "octo/app", broker.Read); !errors.Is(err, broker.ErrMisconfigured) {
 				t.Errorf("%s: %v", host, err)
 			}
 		}

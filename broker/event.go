@@ -23,6 +23,7 @@ type Event struct {
 	Kind    EventKind
 	Sandbox string
 	Grant   Granted
+	Access  Access    // of the credential
 	Expires time.Time // zero: no end
 	// TokenHash is the beginning of the token's SHA-256 in hex, by which the
 	// forge's own log can be matched; empty if there is no token.

@@ -1,8 +1,11 @@
 package broker
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sallyport/sallyport/policy"
@@ -22,21 +25,43 @@ const (
 	Write Access = "write" // fetch and push
 )
 
+// Auth is what the sandbox gets to hold of a credential.
+type Auth string
+
+const (
+	// AuthToken hands git a short-lived token that can read; what an absent
+	// auth means. To push, the edge puts one that can write in its place.
+	AuthToken Auth = "token"
+	// AuthEdge hands git a placeholder, for which the edge puts the token: none
+	// enters the sandbox (ledger GB-13).
+	AuthEdge Auth = "edge"
+)
+
 // Grant is the wire and configuration form of one granted repository.
 // Repository and Issuer are required.
 type Grant struct {
-	Repository string `json:"repository"`     // owner/name
+	Repository string `json:"repository"`     // owner/name; a forge with groups may have more owners
 	Host       string `json:"host,omitempty"` // empty means DefaultHost
 	Access     Access `json:"access,omitempty"`
 	Issuer     string `json:"issuer"` // as the edge's configuration names it
+	GitAuth    Auth   `json:"git_auth,omitempty"`
+	// TokenEnv is the variable that holds the placeholder of git_auth "edge",
+	// which the forge's REST API takes too; empty means GH_TOKEN for github.com
+	// and GIT_TOKEN for other hosts.
+	TokenEnv string `json:"token_env,omitempty"`
+	// Push limits what may be pushed; nil leaves that to the forge.
+	Push *Push `json:"push,omitempty"`
 }
 
-// Granted is a checked Grant.
+// Granted is a checked Grant. It is comparable: two that are equal stand for the
+// same credentials.
 type Granted struct {
 	Host       policy.Host
 	Repository Repository
 	Access     Access
 	Issuer     string
+	Auth       Auth
+	TokenEnv   string // empty unless Auth is AuthEdge
 }
 
 // URL returns the repository's URL as git clones it.
@@ -57,6 +82,7 @@ func (e *GrantError) Error() string { return e.Path + ": " + e.Msg }
 // nil has none.
 type Grants struct {
 	all   []Granted
+	rules []*PushRules // beside all; nil for none
 	index map[place]int
 	hosts map[policy.Host]bool
 }
@@ -84,7 +110,7 @@ func Compile(grants []Grant) (*Grants, error) {
 	}
 	g := &Grants{index: map[place]int{}, hosts: map[policy.Host]bool{}}
 	for i, one := range grants {
-		granted, key, err := one.check()
+		granted, rules, key, err := one.check()
 		if err != nil {
 			return nil, &GrantError{fmt.Sprintf("git[%d].%s", i, key), err.Error()}
 		}
@@ -95,37 +121,78 @@ func Compile(grants []Grant) (*Grants, error) {
 		g.index[at] = len(g.all)
 		g.hosts[granted.Host] = true
 		g.all = append(g.all, granted)
+		g.rules = append(g.rules, rules)
 	}
 	return g, nil
 }
 
 // check returns the checked grant, or the key that is wrong.
-func (g Grant) check() (_ Granted, key string, err error) {
+func (g Grant) check() (_ Granted, rules *PushRules, key string, err error) {
+	fail := func(key string, err error) (Granted, *PushRules, string, error) { return Granted{}, nil, key, err }
 	repository, err := CanonicalRepository(g.Repository)
 	if err != nil {
-		return Granted{}, "repository", err
+		return fail("repository", err)
 	}
-	if g.Host == "" {
-		g.Host = DefaultHost
-	}
-	host, err := policy.CanonicalHost(g.Host)
-	if err != nil {
-		return Granted{}, "host", err
-	}
-	if host.IP().IsValid() {
-		return Granted{}, "host", fmt.Errorf("expected a name: no address carries a secret")
+	host, err := policy.CanonicalHost(cmp.Or(g.Host, DefaultHost))
+	switch {
+	case err != nil:
+		return fail("host", err)
+	case host.IP().IsValid():
+		return fail("host", errors.New("expected a name: no address carries a secret"))
+	case host.String() == DefaultHost && strings.Contains(repository.Owner(), "/"):
+		return fail("repository", errors.New("expected owner/repository"))
 	}
 	switch g.Access {
 	case "":
 		g.Access = Read
 	case Read, Write:
 	default:
-		return Granted{}, "access", fmt.Errorf("expected %q or %q", Read, Write)
+		return fail("access", fmt.Errorf("expected %q or %q", Read, Write))
 	}
 	if err := ValidateIssuerName(g.Issuer); err != nil {
-		return Granted{}, "issuer", err
+		return fail("issuer", err)
 	}
-	return Granted{host, repository, g.Access, g.Issuer}, "", nil
+	if key, err := g.checkAuth(host); err != nil {
+		return fail(key, err)
+	}
+	if g.Push != nil {
+		if g.Access != Write {
+			return fail("push", fmt.Errorf("expected access %q beside it", Write))
+		}
+		if rules, err = g.Push.compile(); err != nil {
+			return fail("push", err)
+		}
+	}
+	return Granted{host, repository, g.Access, g.Issuer, g.GitAuth, g.TokenEnv}, rules, "", nil
+}
+
+// variable is what a variable of the environment is called.
+var variable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`)
+
+// checkAuth checks what the sandbox gets to hold, and fills in what is left
+// out. It returns the key that is wrong.
+func (g *Grant) checkAuth(host policy.Host) (key string, err error) {
+	switch g.GitAuth {
+	case "", AuthToken:
+		g.GitAuth = AuthToken
+		if g.TokenEnv != "" {
+			return "token_env", fmt.Errorf("expected git_auth %q beside it", AuthEdge)
+		}
+		return "", nil
+	case AuthEdge:
+	default:
+		return "git_auth", fmt.Errorf("expected %q or %q", AuthToken, AuthEdge)
+	}
+	if g.TokenEnv == "" {
+		g.TokenEnv = "GIT_TOKEN"
+		if host.String() == DefaultHost {
+			g.TokenEnv = "GH_TOKEN"
+		}
+	}
+	if !variable.MatchString(g.TokenEnv) {
+		return "token_env", errors.New("expected the name of a variable, such as GH_TOKEN")
+	}
+	return "", nil
 }
 
 // All returns the grants in the order of the boundary. The caller must not
@@ -147,6 +214,27 @@ func (g *Grants) Find(host policy.Host, repository Repository) (Granted, bool) {
 		return Granted{}, false
 	}
 	return g.all[i], true
+}
+
+// PushRules returns what may be pushed to a granted repository; nil for what
+// the forge itself allows.
+func (g *Grants) PushRules(one Granted) *PushRules {
+	if !g.has(one) {
+		return nil
+	}
+	return g.rules[g.index[place{one.Host, one.Repository}]]
+}
+
+// Placeholders returns the variables that hold the placeholders of AuthEdge,
+// each once.
+func (g *Grants) Placeholders() []string {
+	var all []string
+	for _, one := range g.All() {
+		if one.Auth == AuthEdge && !slices.Contains(all, one.TokenEnv) {
+			all = append(all, one.TokenEnv)
+		}
+	}
+	return all
 }
 
 // Brokers reports whether any repository of the host is granted: what else is

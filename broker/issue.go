@@ -11,7 +11,7 @@ import (
 
 // issue asks the grant's issuer, within the limits of the sandbox and of the
 // forge.
-func (b *Broker) issue(ctx context.Context, s *sandbox, grant Granted) (Credential, error) {
+func (b *Broker) issue(ctx context.Context, s *sandbox, grant mintKey) (Credential, error) {
 	issuer := b.options.Issuers[grant.Issuer]
 	switch {
 	case issuer == nil:
@@ -42,8 +42,8 @@ func (b *Broker) issue(ctx context.Context, s *sandbox, grant Granted) (Credenti
 }
 
 // ask takes nothing of an issuer that git couldn't be told.
-func ask(ctx context.Context, issuer Issuer, grant Granted) (Credential, error) {
-	got, err := issuer.Issue(ctx, Request{Repository: grant.Repository, Access: grant.Access})
+func ask(ctx context.Context, issuer Issuer, grant mintKey) (Credential, error) {
+	got, err := issuer.Issue(ctx, Request{Repository: grant.Repository, Access: grant.access})
 	if err != nil {
 		return Credential{}, err
 	}

@@ -22,10 +22,10 @@ func (b *Broker) keep(s *sandbox, o outcome) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	grants, _ := b.options.Lookup(s.id)
-	if s.dead || !grants.has(o.grant) {
+	if s.dead || !grants.has(o.of.Granted) {
 		return false
 	}
-	s.known[o.grant] = o
+	s.known[o.of] = o
 	if o.credential.Revoke != nil {
 		s.leases = append(s.leases, o)
 		s.poke()
@@ -75,16 +75,16 @@ func (s *sandbox) settle(grants *Grants, now time.Time) (due []outcome, next tim
 		switch {
 		case left <= 0 && o.ends.Equal(o.credential.Expires):
 			return true // the forge has ended it by itself
-		case left <= 0 || !grants.has(o.grant):
+		case left <= 0 || !grants.has(o.of.Granted):
 			due = append(due, o)
 			return true
 		}
 		next = min(next, left)
 		return false
 	})
-	for grant := range s.known {
-		if !grants.has(grant) {
-			delete(s.known, grant)
+	for of := range s.known {
+		if !grants.has(of.Granted) {
+			delete(s.known, of)
 		}
 	}
 	return due, next
@@ -117,13 +117,13 @@ func (b *Broker) revoke(sandboxID string, o outcome) {
 		return
 	}
 	b.work.Go(func() {
-		event := Event{Kind: Revoked, Sandbox: sandboxID, Grant: o.grant, Expires: o.ends, TokenHash: TokenHash(o.credential.Password)}
+		event := Event{Kind: Revoked, Sandbox: sandboxID, Grant: o.of.Granted, Access: o.of.access, Expires: o.ends, TokenHash: TokenHash(o.credential.Password)}
 		for delay := firstRetry; ; delay = min(2*delay, longestRetry) {
 			event.Err = b.revokeOnce(o)
 			if event.Err == nil {
 				break
 			}
-			b.options.Log.Warn("git credential not revoked", "sandbox", sandboxID, "repository", o.grant.Repository.String(), "error", event.Err)
+			b.options.Log.Warn("git credential not revoked", "sandbox", sandboxID, "repository", o.of.Repository.String(), "error", event.Err)
 			if !b.pause(delay) || expired(o) {
 				event.Kind = RevokeFailed
 				break

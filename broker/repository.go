@@ -12,16 +12,19 @@ const maxSegment = 100
 // credential for (its API is below it).
 const lfsSuffix = ".git/info/lfs"
 
-// Repository is a canonical repository: lower case, exactly owner/name. Only
-// [CanonicalRepository] makes one; the zero value is none. Repositories are
-// comparable.
+// maxOwners is how many groups a repository may be in; GitLab allows 20.
+const maxOwners = 20
+
+// Repository is a canonical repository: lower case, owner/name, where the owner
+// of a forge with groups may be several. Only [CanonicalRepository] makes one;
+// the zero value is none. Repositories are comparable.
 type Repository struct{ owner, name string }
 
 // CanonicalRepository reads the path of a repository as git asks for it, and
 // is the only reader of grants too, so that both are compared alike. One
 // ".git" is optional, as is what git-lfs appends, and a wiki is its repository.
-// Refused are empty and dot segments, any other number of segments than two,
-// and every byte but letters, digits, '.', '_' and '-': so percent signs,
+// Refused are empty and dot segments, a single segment and more than 21, and
+// every byte but letters, digits, '.', '_' and '-': so percent signs,
 // queries, fragments and backslashes (ledger GB-8).
 func CanonicalRepository(path string) (Repository, error) {
 	if before, found := strings.CutSuffix(path, lfsSuffix); found {
@@ -33,17 +36,18 @@ func CanonicalRepository(path string) (Repository, error) {
 	if strings.ContainsFunc(path, notInPath) {
 		return Repository{}, errors.New("expected letters, digits, '.', '_' and '-'")
 	}
-	owner, name, found := strings.Cut(strings.ToLower(path), "/")
-	if !found || strings.Contains(name, "/") {
+	segments := strings.Split(strings.ToLower(path), "/")
+	last := len(segments) - 1
+	if last < 1 || last > maxOwners {
 		return Repository{}, errors.New("expected owner/repository")
 	}
-	name = strings.TrimSuffix(name, ".wiki")
-	for _, segment := range []string{owner, name} {
+	segments[last] = strings.TrimSuffix(segments[last], ".wiki")
+	for _, segment := range segments {
 		if err := checkSegment(segment); err != nil {
 			return Repository{}, err
 		}
 	}
-	return Repository{owner, name}, nil
+	return Repository{strings.Join(segments[:last], "/"), segments[last]}, nil
 }
 
 func checkSegment(s string) error {
@@ -68,7 +72,7 @@ func notInPath(c rune) bool {
 	return c != '.' && c != '_' && c != '-' && c != '/'
 }
 
-// Owner returns the account that the repository belongs to.
+// Owner returns the account, or the groups, that the repository belongs to.
 func (r Repository) Owner() string { return r.owner }
 
 // Name returns the repository's name without its owner.

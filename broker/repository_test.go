@@ -9,20 +9,22 @@ import (
 
 var paths = map[string]string{ // "" for those that are refused
 	"octo/repo": "octo/repo", "Octo/Repo.git": "octo/repo", "octo/repo.wiki.git": "octo/repo", "octo/.github": "octo/.github",
-	"octo/a.b_c-d": "octo/a.b_c-d", "octo/repo.git/info/lfs": "octo/repo",
+	"octo/repo/info/lfs": "octo/repo/info/lfs", "octo/a.b_c-d": "octo/a.b_c-d", "octo/repo.git/info/lfs": "octo/repo",
 
 	"": "", "octo": "", "octo/": "", "/octo": "", "/octo/repo": "", "octo/repo/": "", "octo/repo.git/": "", "octo//repo.git": "",
 	"octo/repo.git?x=1": "", "octo/repo.git#frag": "", "octo/repo.git.git": "", "octo/.git": "", "octo/.wiki": "", "octo/repo.wiki.wiki": "",
 	"octo/..": "", "octo/.": "", "../octo": "", "./octo": "", "octo/repo/../other.git": "", "octo/repo/../../victim/x": "", "octo/./repo": "",
 	`octo\repo`: "", `octo/..\other`: "", "octo%2Frepo": "", "octo/%2e%2e": "", "octo/re%70o": "", "octo/repo\x00": "", "octo/repo\n": "",
 	"octo/ repo": "", "-octo/repo": "", "octo/-repo": "", "octo/rep\u00f6": "", "octo/\u212aelvin": "", "user@octo/repo": "", "octo:443/repo": "",
-	"octo/repo.git/info/lfs/../../../x": "", "octo/repo/info/lfs": "", "a/b/c": "",
+	"octo/repo.git/info/lfs/../../../x": "",
+	"a/b/c":                             "a/b/c", "Group/Sub/Repo.git": "group/sub/repo", "a/b/-/c": "", "a/b.git/c": "", "a//c": "",
 }
 
 // Ledger: GB-8. Case: D07, D08.
 func TestCanonicalRepository(t *testing.T) {
 	t.Parallel()
 	paths["octo/"+strings.Repeat("a", 101)] = ""
+	paths[strings.Repeat("a/", 21)+"b"] = ""
 	for path, want := range paths {
 		got, err := broker.CanonicalRepository(path)
 		if got.String() != want || (err == nil) != (want != "") {
@@ -31,7 +33,7 @@ func TestCanonicalRepository(t *testing.T) {
 	}
 }
 
-// A canonical repository is two plain segments, and its own canonical form.
+// A canonical repository is plain segments, two at least, and its own canonical form.
 func FuzzCanonicalRepository(f *testing.F) {
 	for path := range paths {
 		f.Add(path)
@@ -50,8 +52,13 @@ func FuzzCanonicalRepository(f *testing.F) {
 			}
 		}
 		segments := strings.Split(got.String(), "/")
-		if len(segments) != 2 || strings.ContainsAny(got.String(), "%?#@:\\ ") || strings.Trim(segments[0], ".") == "" || strings.Trim(segments[1], ".") == "" {
+		if len(segments) < 2 || strings.ContainsAny(got.String(), "%?#@:\\ ") {
 			t.Fatalf("%q is %q", path, got)
+		}
+		for _, segment := range segments {
+			if strings.Trim(segment, ".") == "" {
+				t.Fatalf("%q is %q", path, got)
+			}
 		}
 		if !strings.HasPrefix(strings.ToLower(path), got.String()) {
 			t.Fatalf("%q is %q, which it doesn't begin with", path, got)

@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"crypto/subtle"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +20,7 @@ type sandbox struct {
 	wake    chan struct{} // tells its watcher of a new lease
 
 	mu     sync.Mutex // guards what follows
-	known  map[Granted]outcome
+	known  map[mintKey]outcome
 	moves  map[Granted]move
 	leases []outcome // all that may still be accepted by a forge
 	dead   bool      // it has no boundary any more
@@ -26,7 +28,7 @@ type sandbox struct {
 
 // outcome is what a mint came to.
 type outcome struct {
-	grant      Granted
+	of         mintKey
 	credential Credential
 	err        error
 	minted     time.Time
@@ -42,7 +44,7 @@ type move struct {
 func newSandbox(id string, limiter *rate.Limiter) *sandbox {
 	return &sandbox{
 		id: id, limiter: limiter, wake: make(chan struct{}, 1),
-		known: map[Granted]outcome{}, moves: map[Granted]move{},
+		known: map[mintKey]outcome{}, moves: map[Granted]move{},
 	}
 }
 
@@ -51,15 +53,15 @@ func (o outcome) answer(fresh bool) (Answer, error) {
 		return Answer{}, o.err
 	}
 	return Answer{
-		Grant: o.grant, Username: o.credential.Username, Password: o.credential.Password,
+		Grant: o.of.Granted, Access: o.of.access, Username: o.credential.Username, Password: o.credential.Password,
 		Expires: o.ends, Fresh: fresh,
 	}, nil
 }
 
-func (s *sandbox) cached(grant Granted, now time.Time) (outcome, bool) {
+func (s *sandbox) cached(of mintKey, now time.Time) (outcome, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, ok := s.known[grant]
+	known, ok := s.known[of]
 	return known, ok && now.Before(known.until)
 }
 
@@ -67,24 +69,42 @@ func (s *sandbox) cached(grant Granted, now time.Time) (outcome, bool) {
 func (s *sandbox) remember(o outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[o.grant] = o
+	s.known[o.of] = o
 }
 
 // drop forgets a credential that was refused.
 func (s *sandbox) drop(grant Granted, passwordSHA256 string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, ok := s.known[grant]
-	if ok && known.err == nil && now.Sub(known.minted) >= settleTime && digest(known.credential.Password) == passwordSHA256 {
-		delete(s.known, grant)
+	for _, access := range []Access{Read, Write} {
+		known, ok := s.known[mintKey{grant, access}]
+		if ok && known.err == nil && now.Sub(known.minted) >= settleTime && digest(known.credential.Password) == passwordSHA256 {
+			delete(s.known, known.of)
+		}
 	}
 }
 
 // nameOf returns what the forge called a granted repository last.
-func (s *sandbox) nameOf(grant Granted) Repository {
+func (s *sandbox) nameOf(of mintKey) Repository {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known[grant].credential.Repository
+	return s.known[of].credential.Repository
+}
+
+// holds reports whether a password is one of a grant's credentials that may
+// still be accepted.
+func (s *sandbox) holds(grant Granted, password []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same := func(o outcome) bool {
+		return o.err == nil && o.of.Granted == grant && subtle.ConstantTimeCompare(o.credential.Password.Reveal(), password) == 1
+	}
+	for _, o := range s.known {
+		if same(o) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.leases, same)
 }
 
 // hasMoved asks the issuer whether a repository has another name by now; a
@@ -108,8 +128,10 @@ func (s *sandbox) hasMoved(ctx context.Context, issuer Mover, grant Granted) boo
 	s.moves[grant] = move{moved, time.Now().Add(lasts)}
 	if moved {
 		// What is cached may have been minted before the move.
-		if known, ok := s.known[grant]; ok && known.err == nil && known.credential.Repository == grant.Repository {
-			delete(s.known, grant)
+		for of, known := range s.known {
+			if of.Granted == grant && known.err == nil && known.credential.Repository == grant.Repository {
+				delete(s.known, of)
+			}
 		}
 	}
 	s.mu.Unlock()

@@ -140,13 +140,28 @@ func (d *desk) get(ctx context.Context, q *question) (any, error) {
 	if d.edge.opts.Broker == nil {
 		return nil, broker.ErrNotBrokered
 	}
-	got, err := d.edge.opts.Broker.Get(ctx, d.boundary, req.Host, req.Path)
+	got, err := d.edge.opts.Broker.Get(ctx, d.boundary, req.Host, req.Path, broker.Read)
 	if err != nil {
 		return nil, err
 	}
-	q.rec.Host, q.rec.Git = got.Grant.Host.String(), gitRecord(got.Grant)
+	q.rec.Host, q.rec.Git = got.Grant.Host.String(), gitRecord(got.Grant, got.Access)
+	if got.Grant.Auth == broker.AuthEdge {
+		return d.placeholder(got)
+	}
 	q.rec.Git.TokenHash, q.rec.Git.Expires = broker.TokenHash(got.Password), got.Expires
 	return gitcred.GetResponse{Username: got.Username, Password: string(got.Password.Reveal()), ExpiresAt: got.Expires}, nil
+}
+
+// placeholder answers in place of a credential that can be had.
+func (d *desk) placeholder(got broker.Answer) (any, error) {
+	var held string
+	if b := d.edge.opts.Table.Get(d.boundary); b != nil {
+		held = b.Bindings.Placeholder(got.Grant.TokenEnv)
+	}
+	if held == "" {
+		return nil, broker.ErrClosed
+	}
+	return gitcred.GetResponse{Username: got.Username, Password: held}, nil
 }
 
 func (d *desk) erase(_ context.Context, q *question) (any, error) {
@@ -171,7 +186,7 @@ func brokerRefusal(err error) *refusal.Refusal {
 	r := &refusal.Refusal{Code: refusal.GitAuthUnavailable, Detail: err.Error()}
 	var limited *broker.RateLimitError
 	switch {
-	case errors.Is(err, broker.ErrNotGranted):
+	case errors.Is(err, broker.ErrNotGranted), errors.Is(err, broker.ErrReadOnly):
 		r.Code = refusal.RepositoryNotGranted
 	case errors.Is(err, broker.ErrRefused):
 		r.Code = refusal.GitRefused
@@ -184,8 +199,8 @@ func brokerRefusal(err error) *refusal.Refusal {
 	return r
 }
 
-func gitRecord(g broker.Granted) *audit.Git {
-	return &audit.Git{Repository: g.Repository.String(), Access: string(g.Access), Issuer: g.Issuer}
+func gitRecord(g broker.Granted, access broker.Access) *audit.Git {
+	return &audit.Git{Repository: g.Repository.String(), Access: string(access), Issuer: g.Issuer}
 }
 
 // GitEvents returns what writes a broker's events to sink. A credential that
@@ -195,7 +210,7 @@ func GitEvents(sink audit.Sink, table *boundary.Table) func(broker.Event) {
 		r := audit.Record{
 			Time: time.Now(), Boundary: e.Sandbox, Mode: audit.ModeBroker, Protocol: protocolGit,
 			Host: e.Grant.Host.String(), Path: "/" + e.Grant.Repository.String(),
-			Verdict: audit.VerdictAllow, Rule: policy.DefaultRule, Reason: string(e.Kind), Git: gitRecord(e.Grant),
+			Verdict: audit.VerdictAllow, Rule: policy.DefaultRule, Reason: string(e.Kind), Git: gitRecord(e.Grant, e.Access),
 		}
 		r.Git.TokenHash, r.Git.Expires = e.TokenHash, e.Expires
 		if b := table.Get(e.Sandbox); b != nil {

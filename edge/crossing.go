@@ -36,7 +36,8 @@ type crossing struct {
 	// misuse is what was found in a head that was refused.
 	injection inject.Injection
 	misuse    []inject.Find
-	unseen    bool // its bytes pass as they are, so no binding may come to be there
+	git       *gitCrossing // nil: it has nothing to do with git
+	unseen    bool         // its bytes pass as they are, so no binding may come to be there
 	// abandoned: the client went away before there was an answer, so what it
 	// would have been told is nobody's verdict.
 	abandoned bool

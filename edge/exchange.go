@@ -23,12 +23,13 @@ func (e *Edge) exchange(f *flow, w http.ResponseWriter, r *http.Request) *http.R
 		return c.refusedResponse(r, refused)
 	}
 	c.admitted(ctx)
-	news := &informer{w: w, scrubber: c.injection.Scrubber}
+	news := &informer{w: w, scrubbers: c.scrubbers()}
 	resp, err := c.lane.upstream.roundTrip(c, out.WithContext(c.trace(ctx, news)))
 	news.stop()
 	if err != nil {
 		return c.refusedResponse(r, upstreamRefusal(c, err))
 	}
+	e.gate.turnedDown(c, resp.StatusCode)
 	refused = c.checkSwitch(resp)
 	if refused == nil {
 		refused = c.scrub(resp)
@@ -45,6 +46,10 @@ func (c *crossing) refusedResponse(r *http.Request, refused *refusal.Refusal) *h
 	refused = c.refuse(refused)
 	resp := refused.Response(r)
 	resp.Header[reasonKey] = []string{refused.ReasonPhrase()}
+	if told := c.git.answer(r, refused); told != nil {
+		c.rec.Status = told.StatusCode
+		resp = told
+	}
 	resp.Body = &responseBody{c: c, body: resp.Body}
 	return resp
 }
@@ -94,7 +99,7 @@ type informer struct {
 	mu sync.Mutex
 	w  http.ResponseWriter // nil once the round trip is over
 
-	scrubber *scan.Replacer
+	scrubbers []*scan.Replacer
 }
 
 func (i *informer) inform(code int, fields textproto.MIMEHeader) error {
@@ -109,7 +114,9 @@ func (i *informer) inform(code int, fields textproto.MIMEHeader) error {
 		h[name] = values
 	}
 	cleanResponse(h)
-	scrub.Header(h, i.scrubber)
+	for _, by := range i.scrubbers {
+		scrub.Header(h, by)
+	}
 	i.w.WriteHeader(code)
 	clear(h)
 	return nil

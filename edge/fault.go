@@ -51,6 +51,9 @@ func upstreamRefusal(c *crossing, err error) *refusal.Refusal {
 	if refused := c.bodyRefusal(); refused != nil {
 		return refused
 	}
+	if refused := c.pushRefusal(); refused != nil {
+		return refused
+	}
 	r := &refusal.Refusal{Code: refusal.UpstreamProtocol, Host: c.host.String(), Detail: err.Error()}
 	var f *fault
 	switch {

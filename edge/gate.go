@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport/sallyport/broker"
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/refusal"
@@ -20,12 +21,13 @@ import (
 type Gate struct {
 	table    *boundary.Table
 	resolver *inject.Resolver
+	broker   *broker.Broker // nil: no credentials of git
 	denied   []uint16
 	lanes    *lanes
 }
 
 func newGate(o Options, l *lanes) *Gate {
-	return &Gate{table: o.Table, resolver: o.Resolver, denied: slices.Clone(o.DeniedPorts), lanes: l}
+	return &Gate{table: o.Table, resolver: o.Resolver, broker: o.Broker, denied: slices.Clone(o.DeniedPorts), lanes: l}
 }
 
 // admit decides whether c may lead to host and port, and notes the verdict.
@@ -58,7 +60,7 @@ func (g *Gate) admit(c *crossing, host policy.Host, port uint16) *refusal.Refusa
 // it takes a policy for a secret to leave.
 func judge(b *boundary.Boundary, host policy.Host, port uint16) policy.Decision {
 	d := b.Policy.Decide(host)
-	if b.Observe && d.Reason == policy.ReasonDenied && !b.Bindings.Binds(host, port) {
+	if b.Observe && d.Reason == policy.ReasonDenied && !holds(b, host, port) {
 		d.Action = policy.Allow
 	}
 	return d
@@ -89,7 +91,7 @@ func (g *Gate) portDenied(port uint16) bool { return slices.Contains(g.denied, p
 // nil once its boundary has closed.
 func (g *Gate) still(c *crossing, b *boundary.Boundary) bool {
 	return b != nil && judge(b, c.host, c.port).Action == policy.Allow &&
-		(!c.unseen || !b.Bindings.Binds(c.host, c.port))
+		(!c.unseen || !g.binds(b, c.host, c.port))
 }
 
 // pass takes a request through: its names agree, the policy allows, and its
@@ -111,12 +113,18 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 		return nil, refused
 	}
 	out := outgoing(ctx, r, c)
+	if refused := g.git(ctx, c, out); refused != nil {
+		return nil, refused
+	}
 	dest := inject.Destination{Scheme: c.flow.scheme, Host: host, Port: port}
 	injection, err := c.boundary.Bindings.Apply(ctx, out, dest, g.resolver)
 	if err != nil {
 		return nil, c.applyRefusal(err)
 	}
 	c.injection = injection
+	if refused := g.authorize(ctx, c, out); refused != nil {
+		return nil, refused
+	}
 	if injection.Scrubber != nil {
 		scrub.Prepare(out.Header)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/refusal"
 	"github.com/sallyport/sallyport/inject"
+	"github.com/sallyport/sallyport/inject/scan"
 	"github.com/sallyport/sallyport/inject/scrub"
 )
 
@@ -59,10 +60,24 @@ func (c *crossing) bodyRefusal() *refusal.Refusal {
 // scrub takes the secrets of the boundary out of a response to a request into
 // which one was written.
 func (c *crossing) scrub(resp *http.Response) *refusal.Refusal {
-	if err := scrub.Response(resp, c.injection.Scrubber); err != nil {
-		return &refusal.Refusal{Code: refusal.UpstreamProtocol, Host: c.host.String(), Detail: err.Error()}
+	for _, by := range c.scrubbers() {
+		if err := scrub.Response(resp, by); err != nil {
+			return &refusal.Refusal{Code: refusal.UpstreamProtocol, Host: c.host.String(), Detail: err.Error()}
+		}
 	}
 	return nil
+}
+
+// scrubbers are what takes secrets out of the response.
+func (c *crossing) scrubbers() []*scan.Replacer {
+	var all []*scan.Replacer
+	if c.injection.Scrubber != nil {
+		all = append(all, c.injection.Scrubber)
+	}
+	if c.git != nil && c.git.scrubber != nil {
+		all = append(all, c.git.scrubber)
+	}
+	return all
 }
 
 // recordFinds completes the record with what was written into the request and

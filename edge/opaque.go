@@ -34,7 +34,7 @@ func (e *Edge) admitOpaque(c *crossing) *refusal.Refusal {
 		denied.Detail = "neither TLS nor HTTP, and opaque tunnels are off"
 	case c.flow.port == portHTTPS:
 		denied.Detail = "neither TLS nor HTTP on port 443"
-	case c.boundary.Bindings.Binds(host, c.flow.port):
+	case e.gate.binds(c.boundary, host, c.flow.port):
 		denied.Detail = "neither TLS nor HTTP to a host with a binding"
 	default:
 		return nil

@@ -46,7 +46,7 @@ func (e *Edge) interceptUnlessSpliced(ctx context.Context, f *flow, conn *wire.C
 // wrong place wouldn't be seen.
 func (e *Edge) maySplice(f *flow, host policy.Host) bool {
 	b := e.opts.Table.Get(f.boundary)
-	if b == nil || b.Bindings.Binds(host, f.port) || judge(b, host, f.port).Action != policy.Allow {
+	if b == nil || e.gate.binds(b, host, f.port) || judge(b, host, f.port).Action != policy.Allow {
 		return false
 	}
 	return e.opts.InterceptBoundOnly || e.opts.NoIntercept.Decide(host).Action == policy.Allow

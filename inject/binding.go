@@ -32,6 +32,10 @@ const (
 	// KindHoney binds nothing: the variable holds a placeholder that no program
 	// has a reason to send, so whoever does has gone through the environment.
 	KindHoney Kind = "honey"
+	// KindGit binds nothing either: the variable holds a placeholder for git
+	// credentials, which the edge puts in its place by itself. It comes of a
+	// grant, never of a configuration.
+	KindGit Kind = "git"
 )
 
 // OnMisuse says what becomes of a request with a placeholder in a header or URL
@@ -143,6 +147,9 @@ func (b Binding) compile() (*bound, *BindingError) {
 		return c, b.compileSecret(c)
 	case KindHoney:
 		c.kind = KindHoney
+		return c, b.checkHoney()
+	case KindGit:
+		c.kind = KindGit
 		return c, b.checkHoney()
 	default:
 		return nil, &BindingError{"kind", fmt.Sprintf("want %q or %q", KindSecret, KindHoney)}

@@ -21,6 +21,9 @@ func (b *Binding) UnmarshalJSON(data []byte) error {
 	if err := decodeObject(data, fields); err != nil {
 		return err
 	}
+	if b.Kind == KindGit {
+		return &BindingError{"kind", fmt.Sprintf("want %q or %q", KindSecret, KindHoney)}
+	}
 	required := []string{"env", "host", "secret"}
 	if b.Kind == KindHoney {
 		required = required[:1]

@@ -70,8 +70,8 @@ func (s *Set) add(b *bound, key Key) *BindingError {
 		switch {
 		case other != b.placeholder:
 			return &BindingError{"shape", b.env + " has another shape already"}
-		case b.kind == KindHoney || s.honey(b.env):
-			return &BindingError{"env", b.env + " is a honey placeholder and bound"}
+		case b.kind != KindSecret || !s.isSecret(b.env):
+			return &BindingError{"env", b.env + " is a secret's, and honey or git's as well"}
 		}
 		b.forward = b.forward && s.forwarded[b.env]
 	}
@@ -87,8 +87,16 @@ func (s *Set) add(b *bound, key Key) *BindingError {
 	return nil
 }
 
-func (s *Set) honey(env string) bool {
-	return slices.ContainsFunc(s.all, func(b *bound) bool { return b.env == env && b.kind == KindHoney })
+func (s *Set) isSecret(env string) bool {
+	return !slices.ContainsFunc(s.all, func(b *bound) bool { return b.env == env && b.kind != KindSecret })
+}
+
+// Placeholder returns the placeholder that a variable holds, or "".
+func (s *Set) Placeholder(env string) string {
+	if s == nil {
+		return ""
+	}
+	return s.env[env]
 }
 
 // Env returns the placeholders by variable name, ready for a sandbox's

@@ -36,6 +36,7 @@ const (
 	// username goes with every installation token.
 	username  = "x-access-token"
 	userAgent = "sallyport"
+	httpsPort = 443
 )
 
 // Options of an Issuer. AppID and Key are required.
@@ -58,8 +59,9 @@ type Issuer struct {
 }
 
 var (
-	_ broker.Issuer = (*Issuer)(nil)
-	_ broker.Mover  = (*Issuer)(nil)
+	_ broker.Issuer    = (*Issuer)(nil)
+	_ broker.Mover     = (*Issuer)(nil)
+	_ broker.Describer = (*Issuer)(nil)
 )
 
 // New checks the options. It reads no key and asks nobody yet.
@@ -96,6 +98,15 @@ var appID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // Host implements [broker.Issuer].
 func (i *Issuer) Host() policy.Host { return i.options.Host }
 
+// API implements [broker.Describer]. One on another port than 443 is none.
+func (i *Issuer) API() broker.API {
+	host, port, err := policy.CanonicalAuthority(i.api.Host, httpsPort)
+	if err != nil || port != httpsPort {
+		return broker.API{}
+	}
+	return broker.API{Host: host, Prefix: strings.TrimSuffix(i.api.Path, "/"), Style: broker.GitHubStyle}
+}
+
 // Issue implements [broker.Issuer].
 func (i *Issuer) Issue(ctx context.Context, r broker.Request) (broker.Credential, error) {
 	var got broker.Credential
@@ -112,6 +123,9 @@ func (i *Issuer) Issue(ctx context.Context, r broker.Request) (broker.Credential
 }
 
 func (i *Issuer) issue(ctx context.Context, client *github.Client, r broker.Request) (broker.Credential, error) {
+	if strings.Contains(r.Repository.Owner(), "/") {
+		return broker.Credential{}, fmt.Errorf("%w: GitHub has no groups: %s", broker.ErrRefused, r.Repository)
+	}
 	at, err := find(ctx, client, r.Repository)
 	if err != nil {
 		return broker.Credential{}, err

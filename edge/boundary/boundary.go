@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sallyport/sallyport/broker"
@@ -94,13 +96,13 @@ func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 	if err != nil {
 		return nil, policyError(err)
 	}
-	bindings, err := inject.Compile(spec.ID, spec.Bindings, key)
-	if err != nil {
-		return nil, bindingError(err)
-	}
 	grants, err := broker.Compile(spec.Git)
 	if err != nil {
 		return nil, grantError(err)
+	}
+	bindings, err := inject.Compile(spec.ID, withGit(spec.Bindings, grants), key)
+	if err != nil {
+		return nil, bindingError(err)
 	}
 	token, err := decodeToken(spec.TokenSHA256)
 	if err != nil {
@@ -120,6 +122,27 @@ func Compile(spec Spec, key inject.Key) (*Boundary, error) {
 		token:    token,
 		expires:  spec.TokenExpires,
 	}, nil
+}
+
+// withGit adds the placeholders that grants of git need.
+func withGit(bindings []inject.Binding, grants *broker.Grants) []inject.Binding {
+	all := slices.Clone(bindings)
+	for _, env := range grants.Placeholders() {
+		all = append(all, inject.Binding{Kind: inject.KindGit, Env: env, Shape: tokenShape(env)})
+	}
+	return all
+}
+
+// tokenShape is what the programs that read a variable take for a token; empty
+// is the default.
+func tokenShape(env string) string {
+	switch {
+	case strings.HasPrefix(env, "GH_"), strings.HasPrefix(env, "GITHUB_"):
+		return "github-app"
+	case strings.HasPrefix(env, "GITLAB_"):
+		return "gitlab"
+	}
+	return ""
 }
 
 func policyError(err error) *Error {

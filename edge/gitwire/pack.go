@@ -256,7 +256,7 @@ func (p *packReader) inflate(size int64, keep bool) ([]byte, error) {
 	if err := p.open(); err != nil {
 		return nil, err
 	}
-	var into io.Writer = io.Discard
+	into := io.Discard
 	var kept bytes.Buffer
 	if keep {
 		into = &kept

@@ -30,6 +30,8 @@ const (
 	SecretLeak           Code = "secret_leak"
 	SecretUnavailable    Code = "secret_unavailable"
 	RateLimited          Code = "rate_limited"
+	BodyTooLarge         Code = "body_too_large"
+	PushRefused          Code = "push_refused"
 	RepositoryNotGranted Code = "repository_not_granted"
 	GitRefused           Code = "git_refused"
 	GitAuthUnavailable   Code = "git_auth_unavailable"
