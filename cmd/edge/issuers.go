@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -31,6 +32,8 @@ var issuerKinds = map[string]func(config.Issuer, issuerTools) (broker.Issuer, er
 	"static": newStatic,
 }
 
+const httpsPort = 443
+
 // issuerTools are what issuers are made with.
 type issuerTools struct {
 	transport http.RoundTripper
@@ -40,7 +43,7 @@ type issuerTools struct {
 // newBroker returns the broker of the configured issuers. They reach the world
 // as sandboxes do: by the guarded dialer, to verified peers.
 func newBroker(c *config.Config, h *held, table *boundary.Table, resolver *inject.Resolver, dialer *guard.Dialer, sink audit.Sink, log *slog.Logger) (*broker.Broker, error) {
-	issuers, err := newIssuers(c, resolver, issuerTransport(dialer, h))
+	issuers, err := newIssuers(c, resolver, issuerTransport(dialer, h, c.Upstream.Proxy))
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +101,25 @@ func newStatic(c config.Issuer, t issuerTools) (broker.Issuer, error) {
 	return statictoken.New(statictoken.Options{Host: c.Host, Username: c.Username, Tokens: tokens}), nil
 }
 
-// issuerTransport returns a transport over the guarded dialer.
-func issuerTransport(dialer *guard.Dialer, h *held) http.RoundTripper {
+// issuerTransport returns a transport over the guarded dialer, or through the
+// edge's parent proxy to what isn't pinned. The proxy itself is the operator's
+// choice and not judged by the guard.
+func issuerTransport(dialer *guard.Dialer, h *held, parent *url.URL) http.RoundTripper {
 	return &http.Transport{
+		Proxy: func(r *http.Request) (*url.URL, error) {
+			host, port, err := policy.CanonicalAuthority(r.URL.Host, httpsPort)
+			if err != nil {
+				return nil, err
+			}
+			if _, pinned := dialer.Pins[guard.HostPort{Host: host, Port: port}]; pinned {
+				return nil, nil
+			}
+			return parent, nil
+		},
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			if parent != nil && addr == parent.Host {
+				return new(net.Dialer).DialContext(ctx, "tcp", addr)
+			}
 			host, port, err := policy.CanonicalAuthority(addr, 0)
 			if err != nil {
 				return nil, err

@@ -23,12 +23,14 @@ import (
 type gitFlags struct {
 	repositories []string
 	issuers      string
+	each         grantFlags
 }
 
 func (f *gitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.repositories, "git", nil, "let git fetch, or push too, `[HOST/]OWNER/REPO[:read|write][@ISSUER]`;\nthe host must be allowed as well")
 	flags.StringVar(&f.issuers, "issuers", "", "take the issuers of git credentials from `FILE`: the key \"issuers\" of the\nedge's configuration, without the key")
+	f.each.register(cmd)
 	_ = cmd.MarkFlagFilename("issuers", "yaml", "yml", "json")
 }
 
@@ -53,6 +55,7 @@ func (f *gitFlags) parse() (*runGit, error) {
 	}
 	for _, text := range f.repositories {
 		grant, err := g.parseGrant(text)
+		f.each.apply(&grant)
 		if err == nil {
 			_, err = broker.Compile(append(g.grants, grant))
 		}
@@ -96,7 +99,7 @@ func (g *runGit) parseGrant(text string) (broker.Grant, error) {
 	}
 	path, access, _ := strings.Cut(rest, ":")
 	grant := broker.Grant{Repository: path, Host: issuer.Host, Access: broker.Access(access), Issuer: name}
-	if strings.Count(path, "/") == 2 {
+	if first, _, _ := strings.Cut(path, "/"); strings.Count(path, "/") > 1 && strings.Contains(first, ".") {
 		grant.Host, grant.Repository, _ = strings.Cut(path, "/")
 	}
 	return grant, nil

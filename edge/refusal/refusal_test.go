@@ -39,6 +39,8 @@ var statuses = map[refusal.Code]int{
 	refusal.ParentProxyDenied:    403,
 	refusal.RepositoryNotGranted: 403,
 	refusal.GitRefused:           403,
+	refusal.PushRefused:          403,
+	refusal.BodyTooLarge:         413,
 	refusal.GitAuthUnavailable:   503,
 }
 
