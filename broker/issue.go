@@ -19,6 +19,8 @@ func (b *Broker) issue(ctx context.Context, s *sandbox, grant mintKey) (Credenti
 	case issuer.Host() != grant.Host:
 		// Else one forge's credential would be sent to another.
 		return Credential{}, fmt.Errorf("%w: issuer %q is for %s, the grant for %s", ErrMisconfigured, grant.Issuer, issuer.Host(), grant.Host)
+	case tooWide(issuer) && grant.Auth != AuthEdge:
+		return Credential{}, fmt.Errorf("%w: credentials of issuer %q reach all of an account: expected git_auth %q, or account_wide on the issuer", ErrMisconfigured, grant.Issuer, AuthEdge)
 	}
 	if wait := b.mustWait(grant.Issuer); wait > 0 {
 		return Credential{}, &RateLimitError{After: wait}
@@ -39,6 +41,11 @@ func (b *Broker) issue(ctx context.Context, s *sandbox, grant mintKey) (Credenti
 		b.leaveAlone(grant.Issuer, limited.After)
 	}
 	return got, err
+}
+
+func tooWide(issuer Issuer) bool {
+	w, ok := issuer.(Wide)
+	return ok && w.Wide()
 }
 
 // ask takes nothing of an issuer that git couldn't be told.

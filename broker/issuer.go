@@ -28,6 +28,14 @@ type Mover interface {
 	Moved(ctx context.Context, r Repository) (bool, error)
 }
 
+// Wide is an Issuer of a forge whose credentials reach more than the repository
+// that they are asked for.
+type Wide interface {
+	// Wide reports whether they are for the edge alone, which uses each for the
+	// granted repository: none is handed to a sandbox.
+	Wide() bool
+}
+
 // Request says what to mint.
 type Request struct {
 	Repository Repository

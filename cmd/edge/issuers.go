@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/sallyport/sallyport/broker"
+	"github.com/sallyport/sallyport/broker/gitea"
 	"github.com/sallyport/sallyport/broker/github"
+	"github.com/sallyport/sallyport/broker/gitlab"
 	statictoken "github.com/sallyport/sallyport/broker/static"
 	"github.com/sallyport/sallyport/edge"
 	"github.com/sallyport/sallyport/edge/audit"
@@ -28,8 +30,11 @@ import (
 
 // issuerKinds are the issuers that a configuration may name.
 var issuerKinds = map[string]func(config.Issuer, issuerTools) (broker.Issuer, error){
-	"github": newGitHub,
-	"static": newStatic,
+	"forgejo": newGitea,
+	"gitea":   newGitea,
+	"github":  newGitHub,
+	"gitlab":  newGitLab,
+	"static":  newStatic,
 }
 
 const httpsPort = 443
@@ -82,6 +87,32 @@ func newGitHub(c config.Issuer, t issuerTools) (broker.Issuer, error) {
 	return github.New(github.Options{
 		Host: c.Host, APIURL: c.APIURL, AppID: c.AppID, Key: t.read(c.PrivateKey),
 		Extra: c.Permissions, Transport: t.transport,
+	})
+}
+
+func newGitLab(c config.Issuer, t issuerTools) (broker.Issuer, error) {
+	switch {
+	case c.Token == (secret.Ref{}):
+		return nil, errors.New("token: expected a secret, such as \"file:token\"")
+	case len(c.Permissions) > 1 || len(c.Permissions) == 1 && c.Permissions[0] != "api":
+		return nil, errors.New("permissions: expected api, or nothing")
+	case c.AppID != "" || c.PrivateKey != (secret.Ref{}) || c.Username != "" || c.Tokens != nil || c.AccountWide:
+		return nil, errors.New("expected host, api_url, token and permissions only")
+	}
+	return gitlab.New(gitlab.Options{
+		Host: c.Host, APIURL: c.APIURL, Token: t.read(c.Token), WithAPI: len(c.Permissions) > 0, Transport: t.transport,
+	})
+}
+
+func newGitea(c config.Issuer, t issuerTools) (broker.Issuer, error) {
+	switch {
+	case c.Token == (secret.Ref{}):
+		return nil, errors.New("token: expected a secret, such as \"file:password\": the account's password")
+	case c.AppID != "" || c.APIURL != "" || c.PrivateKey != (secret.Ref{}) || c.Permissions != nil || c.Tokens != nil:
+		return nil, errors.New("expected host, username, token and account_wide only")
+	}
+	return gitea.New(gitea.Options{
+		Host: c.Host, Username: c.Username, Password: t.read(c.Token), AccountWide: c.AccountWide, Transport: t.transport,
 	})
 }
 
