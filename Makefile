@@ -39,13 +39,22 @@ lint: bin/tools/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 bench: build ## run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+# Without a bound, making one input smaller may take a minute in which nothing
+# else runs.
+# Without a bound, making one input smaller may take a minute in which nothing
+# else runs.
 .PHONY: fuzz
 fuzz: build ## fuzz each target for FUZZTIME
 	@failed=0; \
 	while IFS=: read -r file target; do \
-		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) || failed=1; \
+		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x || failed=1; \
 	done < <(grep -rHoE --include='*_test.go' '^func Fuzz\w+' . | sort); \
 	exit $$failed
+
+.PHONY: soak
+soak: build ## the runs of numbers and hours at full length
+	SALLYPORT_SOAK=1 go test -v -count 1 -timeout 2h ./integration/soak
+	SALLYPORT_SOAK=1 go test -v -race -count 1 -timeout 1h -run TestManyBoundaries ./edge
 
 .PHONY: clean
 clean: ## remove what was built
