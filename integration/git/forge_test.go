@@ -33,6 +33,7 @@ type forge struct {
 	server *httptest.Server
 	root   string // of the bare repositories
 	flags  []string
+	auth   string // what sandboxes hold: --git-auth
 
 	mu      sync.Mutex
 	objects map[string][]byte // of LFS, by oid
@@ -110,6 +111,8 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// As GitHub does it: in any letter case, with or without ".git".
 	part := strings.SplitN(r.URL.Path, "/", 4)
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/v3/repos/") && len(strings.Split(r.URL.Path, "/")) == 6, r.URL.Path == "/api/v3/user":
+		f.rest(w, r)
 	case strings.HasPrefix(r.URL.Path, "/api/v3/"):
 		f.api.ServeHTTP(w, r)
 	case strings.HasPrefix(r.URL.Path, "/lfs/"):
@@ -144,6 +147,13 @@ func (f *forge) git(w http.ResponseWriter, r *http.Request, repository, inside s
 		return
 	}
 	f.cgi(w, r)
+}
+
+// rest says what the token of a request may do with a repository.
+func (f *forge) rest(w http.ResponseWriter, r *http.Request) {
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	repository := strings.TrimPrefix(r.URL.Path, "/api/v3/repos/")
+	fmt.Fprintf(w, "access %q", f.api.Allows(token, repository))
 }
 
 // cgi hands the request to git's own server. Package cgi refuses chunked

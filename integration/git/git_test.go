@@ -90,6 +90,23 @@ func (f *forge) run(t *testing.T, grants []string, stdin string, argv ...string)
 	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
+// each runs a test with each of the two things that a sandbox may hold.
+func each(t *testing.T, change func(*githubtest.Config), test func(t *testing.T, f *forge)) {
+	t.Helper()
+	for _, auth := range []string{"token", "edge"} {
+		t.Run(auth, func(t *testing.T) {
+			t.Parallel()
+			f := newForge(t, change)
+			f.auth = auth
+			f.flags = append(f.flags, "--git-auth", auth)
+			test(t, f)
+			if alive := f.api.Alive(); len(alive) > 0 {
+				t.Errorf("%d tokens outlive the sandbox", len(alive))
+			}
+		})
+	}
+}
+
 // prelude makes steps of a script tell by name how they ended.
 const prelude = `cd /workspace
 git config --global user.name Sand; git config --global user.email sand@example.com
@@ -113,8 +130,8 @@ func (f *forge) expect(t *testing.T, grants []string, script string, want ...str
 // Ledger: GB-1, GB-2, GB-5, GB-32.
 func TestGitWorks(t *testing.T) {
 	t.Parallel()
-	f := newForge(t, nil)
-	f.expect(t, []string{"octo/app", "octo/site:write"}, `
+	each(t, nil, func(t *testing.T, f *forge) {
+		out := f.expect(t, []string{"octo/app", "octo/site:write"}, `
 step clone git clone $url/app.git
 step fetch git -C app fetch
 step without-suffix git ls-remote $url/app HEAD
@@ -137,82 +154,88 @@ step recursive git clone --recurse-submodules $url/site.git again
 step submodule-file test -f again/sub/file
 step ungranted git ls-remote $url/secret.git
 step escaped git ls-remote https://example.com/octo%2Fapp%2F..%2Fsecret.git
+printf 'protocol=https\nhost=example.com\npath=octo/site.git\n\n' | /opt/sallyport/git-credential-sallyport get; env
 step no-token sh -c '! grep -rIlE "ghs_[0-9]{10}" /workspace /home/user /tmp /etc 2>/dev/null'
 `,
-		"ok clone", "ok fetch", "ok without-suffix", "ok letter-case", "ok shallow", "ok depth", "ok unshallow",
-		"ok partial", "ok checkout", "ok tags", "ok tag", "failed push-to-read", "ok clone-site", "ok push", "ok push-branch",
-		"ok submodule", "ok push-submodule", "ok recursive", "ok submodule-file", "failed ungranted: sallyport: example.com/octo/secret.git: This sandbox is not granted this repository.",
-		"failed escaped", "ok no-token")
-	if log := f.log(t, "octo/site", "main"); !strings.HasPrefix(log, "submodule\nfrom the sandbox\n") {
-		t.Errorf("the forge has\n%s", log)
-	}
-	if log := f.log(t, "octo/site", "agent/work"); !strings.HasPrefix(log, "from the sandbox\n") {
-		t.Errorf("the branch has\n%s", log)
-	}
-	if log := f.log(t, "octo/app", "main"); strings.Contains(log, "change") {
-		t.Error("a grant to read has pushed")
-	}
-	if n := len(f.api.Mints()); n != 3 {
-		t.Errorf("%d mints, want one to read each repository and one to write", n)
-	}
-	if alive := f.api.Alive(); len(alive) > 0 {
-		t.Errorf("%d tokens outlive the sandbox", len(alive))
-	}
+			"ok clone", "ok fetch", "ok without-suffix", "ok letter-case", "ok shallow", "ok depth", "ok unshallow",
+			"ok partial", "ok checkout", "ok tags", "ok tag", "failed push-to-read", "ok clone-site", "ok push", "ok push-branch",
+			"ok submodule", "ok push-submodule", "ok recursive", "ok submodule-file", "failed ungranted: sallyport: example.com/octo/secret.git: This sandbox is not granted this repository.",
+			"failed escaped", "ok no-token")
+		if log := f.log(t, "octo/site", "main"); !strings.HasPrefix(log, "submodule\nfrom the sandbox\n") {
+			t.Errorf("the forge has\n%s", log)
+		}
+		if log := f.log(t, "octo/site", "agent/work"); !strings.HasPrefix(log, "from the sandbox\n") {
+			t.Errorf("the branch has\n%s", log)
+		}
+		if log := f.log(t, "octo/app", "main"); strings.Contains(log, "change") {
+			t.Error("a grant to read has pushed")
+		}
+		if n := len(f.api.Mints()); n != 3 {
+			t.Errorf("%d mints, want one to read each repository and one to write", n)
+		}
+		if f.auth == "edge" && strings.Contains(out, "ghs_0") {
+			t.Error("a token entered the sandbox")
+		}
+	})
 }
 
 func TestLFS(t *testing.T) {
 	t.Parallel()
-	f := newForge(t, nil)
-	f.expect(t, []string{"octo/site:write"}, `
+	each(t, nil, func(t *testing.T, f *forge) {
+		f.expect(t, []string{"octo/site:write"}, `
 git lfs install >/dev/null
 step clone git clone $url/site.git
 cd site; git lfs track '*.bin' >/dev/null; head -c 300000 /dev/urandom > a.bin; sha256sum a.bin > /tmp/sum
 git add -A; git commit -qm lfs; step push git push origin HEAD:main; cd ..
 step again git clone $url/site.git again
 cd again; step content sha256sum -c /tmp/sum`,
-		"ok clone", "ok push", "ok again", "ok content")
-	if len(f.objects) != 1 {
-		t.Errorf("%d objects on the forge, want 1", len(f.objects))
-	}
+			"ok clone", "ok push", "ok again", "ok content")
+		if len(f.objects) != 1 {
+			t.Errorf("%d objects on the forge, want 1", len(f.objects))
+		}
+	})
 }
 
 // Case: D14.
 func TestRenamedRepository(t *testing.T) {
 	t.Parallel()
-	f := newForge(t, nil)
-	f.expect(t, []string{"octo/old-name"}, `
+	each(t, nil, func(t *testing.T, f *forge) {
+		f.expect(t, []string{"octo/old-name"}, `
 step clone git clone $url/old-name.git
 step fetch git -C old-name fetch
 step other git ls-remote $url/secret.git`, "ok clone", "ok fetch", "failed other")
-	for _, m := range f.api.Mints() {
-		if len(m.RepositoryIDs) != 1 || m.RepositoryIDs[0] != 3 {
-			t.Errorf("minted for %+v, want the repository by its id", m)
+		for _, m := range f.api.Mints() {
+			if len(m.RepositoryIDs) != 1 || m.RepositoryIDs[0] != 3 {
+				t.Errorf("minted for %+v, want the repository by its id", m)
+			}
 		}
-	}
+	})
 }
 
 func TestLargePack(t *testing.T) {
 	t.Parallel()
-	f := newForge(t, nil)
-	f.expect(t, []string{"octo/site:write"}, `
+	each(t, nil, func(t *testing.T, f *forge) {
+		f.expect(t, []string{"octo/site:write"}, `
 step clone git clone $url/site.git
 cd site; head -c 104857600 /dev/urandom > large; git config core.compression 0
 git add large; git commit -qm large; step push git push origin HEAD:main; cd ..
 step again git clone $url/site.git again
 step same cmp site/large again/large`, "ok clone", "ok push", "ok again", "ok same")
+	})
 }
 
 // A token that the forge ends is replaced before git gets to see it.
 func TestTokenExpires(t *testing.T) {
 	t.Parallel()
-	f := newForge(t, func(c *githubtest.Config) { c.TokenLife = 33 * time.Second })
-	f.expect(t, []string{"octo/app"}, `
+	each(t, func(c *githubtest.Config) { c.TokenLife = 33 * time.Second }, func(t *testing.T, f *forge) {
+		f.expect(t, []string{"octo/app"}, `
 step clone git clone $url/app.git
 for i in $(seq 40); do sleep 0.2; git -C app fetch || echo "failed at $i"; done
 step end git -C app fetch`, "ok clone", "ok end")
-	if n := len(f.api.Mints()); n < 2 {
-		t.Errorf("%d mints, want several", n)
-	}
+		if n := len(f.api.Mints()); n < 2 {
+			t.Errorf("%d mints, want several", n)
+		}
+	})
 }
 
 // Two repositories of one owner never get each other's token, and a token that
