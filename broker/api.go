@@ -61,7 +61,7 @@ func (a API) Parse(method, escapedPath string) (_ Call, ok bool) {
 		return Call{}, false // empty ones, too
 	}
 	repository, inside, ok := a.repository(segments)
-	if !ok || strings.Contains(strings.Join(inside, "/"), "%") && a.Style != GitLabStyle {
+	if !ok || !a.plain(inside) {
 		return Call{}, false
 	}
 	c := Call{Repository: repository, Access: Read}
@@ -106,6 +106,20 @@ func (a API) repository(segments []string) (_ Repository, inside []string, ok bo
 	}
 	r, err := CanonicalRepository(path)
 	return r, inside, err == nil
+}
+
+// plain reports whether the rest of a path reads one way only. GitLab takes
+// files and branches with their slashes escaped.
+func (a API) plain(inside []string) bool {
+	rest := strings.Join(inside, "/")
+	if a.Style == GitLabStyle {
+		rest, _ = unescapeSlashes(rest)
+	}
+	if rest == "" {
+		return true
+	}
+	dots := func(s string) bool { return strings.Trim(s, ".") == "" }
+	return !strings.Contains(rest, "%") && !slices.ContainsFunc(strings.Split(rest, "/"), dots)
 }
 
 // unescapeSlashes undoes the escapes of slashes, of which there must be one.

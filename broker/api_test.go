@@ -52,6 +52,8 @@ func TestParseCallsOfAPIs(t *testing.T) {
 		{"github", "POST", "/repos/octo/app/hooks", none},
 		{"github", "POST", "/repos/octo/app/keys", none},
 		{"github", "POST", "/repos/octo/app/forks", none},
+		{"gitlab", "GET", "/api/v4/projects/group%2Fapp/repository/files/a%2F..%2Fb", none},
+		{"gitlab", "GET", "/api/v4/projects/group%2Fapp/%2e%2e/x", none},
 		{"gitlab", "GET", "/api/v4/projects/42", none},
 		{"gitlab", "GET", "/api/v4/projects/group%2Fapp%2F..%2Fx", none},
 		{"gitlab", "GET", "/api/v4/projects/group%252Fapp", none},

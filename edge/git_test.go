@@ -179,6 +179,21 @@ func TestGitPlaceholderBecomesTheOperationsToken(t *testing.T) {
 	}
 }
 
+// Case: D06: the proxy and the helper fold a host alike.
+func TestGitHostSpellings(t *testing.T) {
+	t.Parallel()
+	b, env := newGitBed(t, edgeGrant("octo/app", broker.Read))
+	for _, host := range []string{"GIT.Allowed.TEST", "git.allowed.test."} {
+		b.send("GET", "https://"+host+"/octo/app.git"+refsRead, "", withPassword(env["GH_TOKEN"]))
+		if got := b.last(); got.authorization != "x:minted-to-read-octo/app" {
+			t.Errorf("%s: the forge got %+v", host, got)
+		}
+		if _, err := b.opts.Broker.Get(t.Context(), boxID, host, "octo/app.git", broker.Read); err != nil {
+			t.Errorf("%s: the helper gets %v", host, err)
+		}
+	}
+}
+
 // What comes back of a token is the placeholder again.
 func TestGitTokenIsScrubbed(t *testing.T) {
 	t.Parallel()

@@ -300,6 +300,21 @@ func TestSocketIsTheSandboxsOwn(t *testing.T) {
 	}
 }
 
+// Case: D13: a remote for SSH becomes one that the broker serves, where the host
+// is granted, and fails at once elsewhere.
+func TestRemotesForSSH(t *testing.T) {
+	t.Parallel()
+	f := newForge(t, nil)
+	f.flags = append(f.flags, "--git-auth", "edge")
+	f.expect(t, []string{"octo/app"}, `
+step scp git ls-remote git@example.com:octo/app.git HEAD
+step ssh git ls-remote ssh://git@example.com/octo/app HEAD
+step own git ls-remote git://example.com/octo/app.git HEAD
+step ungranted git ls-remote git@example.com:octo/secret.git HEAD
+step elsewhere timeout 10 git ls-remote git://www.example.net/octo/app.git HEAD`,
+		"ok scp", "ok ssh", "ok own", "failed ungranted", "failed elsewhere: fatal:")
+}
+
 // Ledger: GB-3.
 func TestHelperIsConfiguredForTheHostAlone(t *testing.T) {
 	t.Parallel()

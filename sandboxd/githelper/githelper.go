@@ -45,7 +45,8 @@ func Program() ([]byte, error) {
 // Env returns the variables that configure git (git-config(1), GIT_CONFIG_COUNT)
 // to ask the helper, per URL of the granted hosts (ledger GB-3). The empty helper
 // before it drops those that an image has configured for the host: a definite
-// answer must not be followed by a prompt or by somebody else's.
+// answer must not be followed by a prompt or by somebody else's. Remotes of
+// these hosts that are written for SSH or git's own protocol become HTTPS.
 func Env(grants []broker.Granted) map[string]string {
 	if len(grants) == 0 {
 		return nil
@@ -68,6 +69,10 @@ func Env(grants []broker.Granted) map[string]string {
 		set(at+".helper", "")
 		set(at+".helper", Path)
 		set(at+".useHttpPath", "true")
+		// Other spellings of the same remote have no broker and no way out.
+		for _, other := range []string{"git@" + host + ":", "ssh://git@" + host + "/", "git://" + host + "/"} {
+			set("url.https://"+host+"/.insteadOf", other)
+		}
 	}
 	env["GIT_CONFIG_COUNT"] = fmt.Sprint(n)
 	return env

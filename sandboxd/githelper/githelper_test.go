@@ -25,7 +25,7 @@ func granted(t *testing.T) []broker.Granted {
 func TestEnvNamesEachHostOnce(t *testing.T) {
 	t.Parallel()
 	env := githelper.Env(granted(t))
-	if env["GIT_CONFIG_COUNT"] != "6" || env["GIT_CONFIG_KEY_1"] != "credential.https://github.com.helper" ||
+	if env["GIT_CONFIG_COUNT"] != "12" || env["GIT_CONFIG_KEY_1"] != "credential.https://github.com.helper" ||
 		env["GIT_CONFIG_VALUE_0"] != "" || env["GIT_CONFIG_VALUE_1"] != githelper.Path || env["GIT_TERMINAL_PROMPT"] != "0" {
 		t.Errorf("got %q", env)
 	}
