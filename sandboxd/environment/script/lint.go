@@ -88,7 +88,7 @@ func (l *linter) visit(n syntax.Node) bool {
 	case *syntax.Stmt:
 		l.redirections(n)
 	case *syntax.BinaryCmd:
-		if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+		if pipes(n) {
 			l.pipe(n)
 		}
 	case *syntax.DeclClause:

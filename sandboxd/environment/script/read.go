@@ -27,7 +27,7 @@ func Read(text string) *Source {
 // anybody from saving.
 func parse(text string) (stmts []*syntax.Stmt) {
 	defer func() { _ = recover() }()
-	if open(text) > maxOpen {
+	if nesting(text) > maxBrackets {
 		return nil
 	}
 	for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) {
@@ -39,20 +39,20 @@ func parse(text string) (stmts []*syntax.Stmt) {
 	return stmts
 }
 
-// maxOpen is how many parentheses can be open at once: mvdan.cc/sh v3.14.1
-// takes time in the square of their number for subshells within subshells.
-const maxOpen = 500
+// maxBrackets is how many brackets can be open at once: mvdan.cc/sh v3.14.1
+// takes time in the square of the depth of subshells and expansions.
+const maxBrackets = 500
 
-// open returns the largest number of parentheses that are open at once, as if
+// nesting returns the largest number of brackets that are open at once, as if
 // each of them counted.
-func open(text string) (most int) {
+func nesting(text string) (most int) {
 	now := 0
 	for _, c := range []byte(text) {
 		switch c {
-		case '(':
+		case '(', '{':
 			now++
 			most = max(most, now)
-		case ')':
+		case ')', '}':
 			now = max(0, now-1)
 		}
 	}

@@ -69,10 +69,19 @@ func (l *linter) install(c call) {
 			continue
 		}
 		if loose := in.loose(rest); loose != "" {
-			l.warn(UnpinnedInstall, c.line, "installs "+loose+" in whatever version is newest on the day; name the version")
+			l.warn(UnpinnedInstall, c.line, "installs "+shorten(loose)+" in whatever version is newest on the day; name the version")
 		}
 		return
 	}
+}
+
+// shorten keeps a message readable, whatever a package is called.
+func shorten(name string) string {
+	const most = 60
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // program names a package manager that has several names, or that is a part

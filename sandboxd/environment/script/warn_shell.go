@@ -107,11 +107,39 @@ func (l *linter) code(c call, w word) {
 	l.nested(w)
 }
 
-// pipe is about downloads that flow into a shell.
+// pipe is about downloads that flow into a shell. It goes once through a
+// pipeline, from the left, however long that is.
 func (l *linter) pipe(b *syntax.BinaryCmd) {
-	if anyCall(b.Y, readsCommands) && downloadsIn(b.X) {
-		l.warn(CurlPipeSh, line(b.Pos()), pipeMessage)
+	if n := len(l.above); n > 2 && pipes(l.above[n-3]) && l.above[n-3].(*syntax.BinaryCmd).X == l.above[n-2] {
+		return // the left part of a pipeline that was looked at
 	}
+	downloaded := false
+	for _, stage := range stages(b) {
+		if downloaded && anyCall(stage, readsCommands) {
+			l.warn(CurlPipeSh, line(b.Pos()), pipeMessage)
+			return
+		}
+		downloaded = downloaded || downloadsIn(stage)
+	}
+}
+
+func pipes(n syntax.Node) bool {
+	b, ok := n.(*syntax.BinaryCmd)
+	return ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll)
+}
+
+// stages returns the parts of a pipeline, which nests to the left.
+func stages(b *syntax.BinaryCmd) []*syntax.Stmt {
+	right := []*syntax.Stmt{b.Y}
+	left := b.X
+	for pipes(left.Cmd) {
+		inner, _ := left.Cmd.(*syntax.BinaryCmd)
+		right = append(right, inner.Y)
+		left = inner.X
+	}
+	right = append(right, left)
+	slices.Reverse(right)
+	return right
 }
 
 // redirections is about shells whose standard input is a download.
