@@ -60,7 +60,7 @@ func (t tx) PutRun(r setup.Run) error {
 	return t.stand(r)
 }
 
-// stand notes what a manual run means for its environment.
+// stand notes what a manual run means for its environment, if that still is.
 func (t tx) stand(r setup.Run) error {
 	var verdict, last, active any
 	if r.Status.Terminal() {
@@ -71,12 +71,14 @@ func (t tx) stand(r setup.Run) error {
 	} else {
 		active = r.ID
 	}
-	_, err := t.exec(`INSERT INTO standings (environment_id, verdict, last, active) VALUES (?, ?, ?, ?)
+	// A run outlives its environment; its standing doesn't.
+	_, err := t.exec(`INSERT INTO standings (environment_id, verdict, last, active)
+		SELECT id, ?, ?, ? FROM environments WHERE id = ?
 		ON CONFLICT (environment_id) DO UPDATE SET
 			verdict = coalesce(excluded.verdict, verdict),
 			last    = coalesce(excluded.last, last),
 			active  = excluded.active`,
-		r.EnvironmentID, verdict, last, active)
+		verdict, last, active, r.EnvironmentID)
 	if err != nil {
 		return fmt.Errorf("save standing: %w", err)
 	}
