@@ -200,7 +200,7 @@ func (p *runPlan) start(ctx context.Context, r *running) (err error) {
 		return err
 	}
 	r.atEnd(r.sandbox.Stop)
-	return nil
+	return p.git.verify(ctx, runner(r.sandbox, p.platform(r.trust)))
 }
 
 // exec starts the command.

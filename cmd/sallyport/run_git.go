@@ -24,6 +24,7 @@ type gitFlags struct {
 	repositories []string
 	issuers      string
 	each         grantFlags
+	verify       bool
 }
 
 func (f *gitFlags) register(cmd *cobra.Command) {
@@ -31,6 +32,7 @@ func (f *gitFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.repositories, "git", nil, "let git fetch, or push too, `[HOST/]OWNER/REPO[:read|write][@ISSUER]`;\nthe host must be allowed as well")
 	flags.StringVar(&f.issuers, "issuers", "", "take the issuers of git credentials from `FILE`: the key \"issuers\" of the\nedge's configuration, without the key")
 	f.each.register(cmd)
+	flags.BoolVar(&f.verify, "git-verify", true, "look at each repository of --git, with its credential, before the command\nbegins")
 	_ = cmd.MarkFlagFilename("issuers", "yaml", "yml", "json")
 }
 
@@ -40,11 +42,13 @@ type runGit struct {
 	granted []broker.Granted
 	issuers map[string]config.DocumentIssuer // their secrets are in the edge's memory
 	secrets map[string]secret.Ref            // by their name there
+
+	verified bool // that git works, before the command begins
 }
 
 // parse checks the flags. It reads no secret yet.
 func (f *gitFlags) parse() (*runGit, error) {
-	g := &runGit{secrets: map[string]secret.Ref{}}
+	g := &runGit{secrets: map[string]secret.Ref{}, verified: f.verify}
 	if f.issuers == "" && len(f.repositories) > 0 {
 		return nil, usageErrorf("--git: expected --issuers FILE to say who mints credentials")
 	}

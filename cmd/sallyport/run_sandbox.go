@@ -106,27 +106,50 @@ func trustFiles(trust *certs.Trust, image string) map[string]runs.File {
 // environment returns all variables of the command. Nothing of the caller's
 // gets in but the kind of its terminal.
 func (p *runPlan) environment(trust *certs.Trust, placeholders map[string]string) []string {
-	env := map[string]string{
-		"PATH":    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME":    "/home/user",
-		"USER":    p.flags.user,
-		"LOGNAME": p.flags.user,
-		"SHELL":   "/bin/sh",
-		"LANG":    "C.UTF-8",
-	}
-	if p.flags.user == "root" {
-		env["HOME"] = "/root"
-	}
+	env := p.basics(p.flags.user)
 	if term := os.Getenv("TERM"); p.flags.tty && term != "" {
 		env["TERM"] = term
 	}
-	maps.Copy(env, githelper.Env(p.git.granted))
 	maps.Copy(env, p.env)
-	maps.Copy(env, trust.Env(&url.URL{Scheme: "http", Host: runs.ProxyAddr}))
+	maps.Copy(env, trustEnv(trust))
 	maps.Copy(env, placeholders)
-	list := make([]string, 0, len(env))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, name+"="+env[name])
+	return list(env)
+}
+
+// platform returns the variables of commands of ours in the sandbox, which the
+// caller's don't reach.
+func (p *runPlan) platform(trust *certs.Trust) []string {
+	env := p.basics("user")
+	maps.Copy(env, trustEnv(trust))
+	return list(env)
+}
+
+// basics are what every command has.
+func (p *runPlan) basics(user string) map[string]string {
+	env := map[string]string{
+		"PATH":    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME":    "/home/user",
+		"USER":    user,
+		"LOGNAME": user,
+		"SHELL":   "/bin/sh",
+		"LANG":    "C.UTF-8",
 	}
-	return list
+	if user == "root" {
+		env["HOME"] = "/root"
+	}
+	maps.Copy(env, githelper.Env(p.git.granted, nil))
+	return env
+}
+
+func trustEnv(trust *certs.Trust) map[string]string {
+	return trust.Env(&url.URL{Scheme: "http", Host: runs.ProxyAddr})
+}
+
+// list returns variables as programs take them.
+func list(env map[string]string) []string {
+	all := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, name+"="+env[name])
+	}
+	return all
 }

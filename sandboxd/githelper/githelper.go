@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"github.com/sallyport/sallyport/broker"
@@ -43,15 +44,13 @@ func Program() ([]byte, error) {
 }
 
 // Env returns the variables that configure git (git-config(1), GIT_CONFIG_COUNT)
-// to ask the helper, per URL of the granted hosts (ledger GB-3). The empty helper
-// before it drops those that an image has configured for the host: a definite
-// answer must not be followed by a prompt or by somebody else's. Remotes of
-// these hosts that are written for SSH or git's own protocol become HTTPS.
-func Env(grants []broker.Granted) map[string]string {
-	if len(grants) == 0 {
-		return nil
-	}
-	env := map[string]string{"GIT_TERMINAL_PROMPT": "0"}
+// to ask the helper, per URL of the granted hosts (ledger GB-3), and to say
+// more, by key. The empty helper before it drops those that an image has
+// configured for the host: a definite answer must not be followed by a prompt or
+// by somebody else's. URLs of the hosts for SSH and git's own protocol, neither
+// of which leaves a sandbox, are read as https.
+func Env(grants []broker.Granted, more map[string]string) map[string]string {
+	env := map[string]string{}
 	n := 0
 	set := func(key, value string) {
 		env[fmt.Sprintf("GIT_CONFIG_KEY_%d", n)] = key
@@ -69,11 +68,17 @@ func Env(grants []broker.Granted) map[string]string {
 		set(at+".helper", "")
 		set(at+".helper", Path)
 		set(at+".useHttpPath", "true")
-		// Other spellings of the same remote have no broker and no way out.
-		for _, other := range []string{"git@" + host + ":", "ssh://git@" + host + "/", "git://" + host + "/"} {
+		for _, other := range []string{"git@" + host + ":", "ssh://git@" + host + "/", "ssh://git@" + host + ":22/", "git://" + host + "/"} {
 			set("url.https://"+host+"/.insteadOf", other)
 		}
 	}
+	for _, key := range slices.Sorted(maps.Keys(more)) {
+		set(key, more[key])
+	}
+	if n == 0 {
+		return nil
+	}
+	env["GIT_TERMINAL_PROMPT"] = "0"
 	env["GIT_CONFIG_COUNT"] = fmt.Sprint(n)
 	return env
 }
