@@ -27,7 +27,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	}
 	for _, args := range [][]string{
 		{"generate", "../../sandboxd/..."},
-		{"build", "-o", dir, "../../cmd/sallyport", "../../cmd/edge"},
+		{"build", "-o", dir, "../../cmd/sallyport", "../../cmd/edge", "../../cmd/git-credential-sallyport", "../../sandboxd/provider/runs/sbinit"},
 	} {
 		cmd := exec.Command("go", args...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
