@@ -49,7 +49,8 @@ const (
 	apiHost = "api.allowed.test"
 )
 
-func newGitBed(t *testing.T, grants ...broker.Grant) (_ *gitBed, env map[string]string) {
+// prepareGitBed returns one that doesn't serve yet.
+func prepareGitBed(t *testing.T, grants ...broker.Grant) (_ *gitBed, env map[string]string) {
 	t.Helper()
 	b := &gitBed{bed: newBed(t)}
 	host := func(s string) policy.Host { return b.hostPort(s, 443).Host }
@@ -83,6 +84,13 @@ func newGitBed(t *testing.T, grants ...broker.Grant) (_ *gitBed, env map[string]
 		grants[i].Host, grants[i].Issuer = gitHost, "forge"
 	}
 	env = b.put(boundary.Spec{ID: boxID, Git: grants, Bindings: []inject.Binding{binding}}, defaultPolicy)
+	return b, env
+}
+
+// newGitBed is one that serves already.
+func newGitBed(t *testing.T, grants ...broker.Grant) (_ *gitBed, env map[string]string) {
+	t.Helper()
+	b, env := prepareGitBed(t, grants...)
 	b.start()
 	return b, env
 }
@@ -367,7 +375,7 @@ func TestPushRulesHold(t *testing.T) {
 // Nothing of a granted host passes unseen.
 func TestBrokeredHostsAreIntercepted(t *testing.T) {
 	t.Parallel()
-	b, env := newGitBed(t, edgeGrant("octo/app", broker.Read))
+	b, env := prepareGitBed(t, edgeGrant("octo/app", broker.Read))
 	b.opts.InterceptBoundOnly = true
 	b.start()
 	for at, want := range map[string]string{
