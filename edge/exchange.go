@@ -23,8 +23,11 @@ func (e *Edge) exchange(f *flow, w http.ResponseWriter, r *http.Request) *http.R
 		return c.refusedResponse(r, refused)
 	}
 	c.admitted(ctx)
-	news := &informer{w: w, scrubbers: c.scrubbers()}
-	resp, err := c.lane.upstream.roundTrip(c, out.WithContext(c.trace(ctx, news)))
+	if err := c.injection.Finish(ctx, out); err != nil {
+		return c.refusedResponse(r, c.finishRefusal(err))
+	}
+	news := &informer{w: w, scrubbers: c.scrubbers(http.StatusEarlyHints)}
+	resp, err := c.send(out.WithContext(c.trace(ctx, news)))
 	news.stop()
 	if err != nil {
 		return c.refusedResponse(r, upstreamRefusal(c, err))

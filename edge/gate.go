@@ -11,7 +11,6 @@ import (
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/refusal"
 	"github.com/sallyport/sallyport/inject"
-	"github.com/sallyport/sallyport/inject/scrub"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -125,9 +124,7 @@ func (g *Gate) pass(ctx context.Context, c *crossing, r *http.Request) (*http.Re
 	if refused := g.authorize(ctx, c, out); refused != nil {
 		return nil, refused
 	}
-	if injection.Scrubber != nil {
-		scrub.Prepare(out.Header)
-	}
+	injection.Prepare(out.Header)
 	if c.upgrade && injection.Messages() != nil {
 		delete(out.Header, "Sec-Websocket-Extensions") // compressed messages can't be looked through
 	}

@@ -60,7 +60,7 @@ func (c *crossing) bodyRefusal() *refusal.Refusal {
 // scrub takes the secrets of the boundary out of a response to a request into
 // which one was written.
 func (c *crossing) scrub(resp *http.Response) *refusal.Refusal {
-	for _, by := range c.scrubbers() {
+	for _, by := range c.scrubbers(resp.StatusCode) {
 		if err := scrub.Response(resp, by); err != nil {
 			return &refusal.Refusal{Code: refusal.UpstreamProtocol, Host: c.host.String(), Detail: err.Error()}
 		}
@@ -68,11 +68,11 @@ func (c *crossing) scrub(resp *http.Response) *refusal.Refusal {
 	return nil
 }
 
-// scrubbers are what takes secrets out of the response.
-func (c *crossing) scrubbers() []*scan.Replacer {
+// scrubbers are what takes secrets out of a response of the given status.
+func (c *crossing) scrubbers(status int) []*scan.Replacer {
 	var all []*scan.Replacer
-	if c.injection.Scrubber != nil {
-		all = append(all, c.injection.Scrubber)
+	if by := c.injection.Scrubber(status); by != nil {
+		all = append(all, by)
 	}
 	if c.git != nil && c.git.scrubber != nil {
 		all = append(all, c.git.scrubber)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport/sallyport/edge/guard"
 	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/policy"
 )
 
@@ -29,12 +30,12 @@ type upstream struct {
 	timeouts Timeouts
 	parent   *url.URL // nil: none
 	roots    *x509.CertPool
-	pooled   *http.Transport // HTTP/2 where the origin has it
-	upgrades *http.Transport // HTTP/1.1 only: a WebSocket takes its connection over
+	plain    *transports // without a client certificate
 
-	mu     sync.Mutex // guards what follows
-	conns  map[net.Conn]struct{}
-	closed bool
+	mu      sync.Mutex // guards what follows
+	conns   map[net.Conn]struct{}
+	showing map[*inject.Certificate]*transports
+	closed  bool
 }
 
 const (
@@ -56,15 +57,7 @@ const (
 
 func newUpstream(o Options) *upstream {
 	u := &upstream{dialer: o.Dialer, timeouts: o.Timeouts, parent: o.Parent, roots: o.Roots, conns: map[net.Conn]struct{}{}}
-	base := &tls.Config{
-		RootCAs:            o.Roots,
-		MinVersion:         tls.VersionTLS12,
-		ClientSessionCache: tls.NewLRUClientSessionCache(sessions),
-	}
-	u.pooled = u.transport(base, "h2", "http/1.1")
-	u.pooled.ForceAttemptHTTP2 = true
-	u.upgrades = u.transport(base, "http/1.1")
-	u.upgrades.DisableKeepAlives = true
+	u.plain = u.newTransports(nil)
 	return u
 }
 
@@ -95,10 +88,11 @@ func (u *upstream) transport(base *tls.Config, protocols ...string) *http.Transp
 // roundTrip sends a request that the gate let through. Redirects come back as
 // they are.
 func (u *upstream) roundTrip(c *crossing, out *http.Request) (*http.Response, error) {
+	by := u.by(c.injection.Certificate)
 	if c.upgrade {
-		return u.upgrades.RoundTrip(out)
+		return by.upgrades.RoundTrip(out)
 	}
-	return u.pooled.RoundTrip(out)
+	return by.pooled.RoundTrip(out)
 }
 
 // dial connects to a host, checked by the guard, within the dial time-out. The
@@ -168,11 +162,13 @@ func (u *upstream) keep(conn net.Conn) (net.Conn, error) {
 func (u *upstream) close() {
 	u.mu.Lock()
 	u.closed = true
-	conns := u.conns
-	u.conns = nil
+	conns, showing := u.conns, u.showing
+	u.conns, u.showing = nil, nil
 	u.mu.Unlock()
-	u.pooled.CloseIdleConnections()
-	u.upgrades.CloseIdleConnections()
+	u.plain.closeIdle()
+	for _, t := range showing {
+		t.closeIdle()
+	}
 	for conn := range conns {
 		conn.Close()
 	}

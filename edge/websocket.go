@@ -42,11 +42,11 @@ func (c *crossing) watchedClient(client stream) stream {
 
 // scrubbedUpstream takes secrets out of an upstream's frames.
 func (c *crossing) scrubbedUpstream(up stream) stream {
-	if c.injection.Scrubber == nil {
+	by := c.injection.Scrubber(http.StatusSwitchingProtocols)
+	if by == nil {
 		return up
 	}
-	by := c.injection.Scrubber.Fitted()
-	return &scrubbedFrames{stream: up, text: by.Stream()}
+	return &scrubbedFrames{stream: up, text: by.Fitted().Stream()}
 }
 
 // switchedBody is the upstream's side after a 101, with its crossing.

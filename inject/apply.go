@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport/sallyport/inject/scan"
 	"github.com/sallyport/sallyport/inject/secret"
 	"github.com/sallyport/sallyport/policy"
 )
@@ -18,46 +17,6 @@ type Destination struct {
 	Port   uint16
 }
 
-// Injection names what Apply wrote, and what becomes of the answer.
-type Injection struct {
-	Injected []Injected
-	// Scrubber replaces the boundary's secrets by their placeholders in the
-	// response; nil if nothing was injected.
-	Scrubber *scan.Replacer
-
-	watch *watch
-}
-
-// Finds returns what was found in the request and let through, and so far in
-// its body, refused or not. Names only: safe to log (SI-18).
-func (i Injection) Finds() []Find { return i.watch.all() }
-
-// Refused returns the *[MisuseError] for which the body was broken off, or nil.
-func (i Injection) Refused() error { return i.watch.refusal() }
-
-// Messages returns a function that looks through the messages of a connection
-// that the request opens, a piece at a time, and returns a *[MisuseError] before
-// a piece that may not leave; nil if there is nothing to look for. It is not
-// safe for concurrent use.
-func (i Injection) Messages() func(piece []byte) error {
-	if i.watch == nil || !i.watch.set.watches() {
-		return nil
-	}
-	text := newWatchedText(i.watch, "message")
-	return func(piece []byte) error {
-		_, err := text.pass(piece, true)
-		return err
-	}
-}
-
-// Injected is one rewritten header.
-type Injected struct {
-	Env     string `json:"env"`
-	Secret  string `json:"secret"`
-	Header  string `json:"header"`
-	Version string `json:"version,omitempty"`
-}
-
 // Apply rewrites the headers of r for dest, whose upstream the caller will
 // verify, and sets a watch over its body. It returns what it injected, or an
 // error for which r must not be sent and is as it was: a *[MisuseError] for a
@@ -65,8 +24,9 @@ type Injected struct {
 // that can't be rewritten without guessing, else one of the errors of package
 // secret.
 //
-// Nothing in the body is rewritten. What may not leave ends it with an error,
-// which [Injection.Refused] then returns too.
+// Signatures are made by [Injection.Finish], which the caller calls last.
+// Nothing in the body is rewritten but the signatures in it. What may not leave
+// ends it with an error, which [Injection.Refused] then returns too.
 func (s *Set) Apply(ctx context.Context, r *http.Request, dest Destination, from *Resolver) (Injection, error) {
 	if s == nil || !s.watches() {
 		return Injection{}, nil // nothing is bound, and nobody has a placeholder
@@ -83,25 +43,25 @@ func (s *Set) Apply(ctx context.Context, r *http.Request, dest Destination, from
 	if err := s.checkPlaces(r, bindings, w.note); err != nil {
 		return Injection{}, err
 	}
-	written := Injection{watch: w}
+	injection := Injection{watch: w}
 	if len(bindings) > 0 {
-		if err := s.applyBindings(ctx, r, bindings, from, &written); err != nil {
+		if err := s.applyBindings(ctx, r, bindings, from, &injection); err != nil {
 			return Injection{}, err
 		}
 	}
 	w.over(r)
-	return written, nil
+	return injection, nil
 }
 
 // applyBindings writes those of bindings that r needs.
-func (s *Set) applyBindings(ctx context.Context, r *http.Request, bindings []*bound, from *Resolver, written *Injection) error {
+func (s *Set) applyBindings(ctx context.Context, r *http.Request, bindings []*bound, from *Resolver, into *Injection) error {
 	if echoes(r.Method) {
 		return &RequestError{bindings[0].header, "would be sent back by the method of the request"}
 	}
 	if err := checkSingular(r.Header, bindings); err != nil {
 		return err
 	}
-	return s.inject(secret.Within(ctx, s.scope), r, bindings, from, written)
+	return s.inject(secret.Within(ctx, s.scope), r, bindings, from, into)
 }
 
 // bindingsOf returns the bindings of a destination that mean r: none but over
@@ -153,39 +113,78 @@ func checkSingular(h http.Header, bindings []*bound) error {
 	return nil
 }
 
+// written is a header that gets a credential.
+type written struct {
+	b     *bound
+	was   []string // what the client sent
+	found sent
+	value string // what is sent; empty until it is known
+	used  secret.Value
+}
+
 // inject reads every secret that r needs before it writes the first, so that
 // an error leaves r alone.
-func (s *Set) inject(ctx context.Context, r *http.Request, bindings []*bound, from *Resolver, written *Injection) error {
-	var values []string // beside written.Injected
-	var injected []Injected
+func (s *Set) inject(ctx context.Context, r *http.Request, bindings []*bound, from *Resolver, into *Injection) error {
+	var headers []*written
 	for _, b := range bindings {
-		sent := r.Header[b.header]
-		if !b.needs(sent) {
+		found := b.needs(r)
+		if found == nothing {
 			continue
 		}
-		found, err := from.Read(ctx, b.ref)
+		var err error
+		switch {
+		case b.kind.signs():
+			err = s.sign(ctx, b, from, into)
+		case b.kind == KindCertificate:
+			err = s.show(ctx, b, from, into)
+		default:
+			w := &written{b: b, was: r.Header[b.header], found: found}
+			headers = append(headers, w)
+			err = s.fill(ctx, w, from, into)
+		}
 		if err != nil {
 			return err
 		}
-		value, err := b.rewrite(first(sent), found.Value)
-		if err != nil {
-			return err
-		}
-		values = append(values, value)
-		injected = append(injected, Injected{
-			Env: b.env, Secret: b.ref.String(), Header: b.header, Version: found.Version,
-		})
-		written.Scrubber = s.know(b, found.Value.Reveal()).responses
 	}
-	if len(values) > 0 && r.Header == nil {
+	if len(headers) > 0 && r.Header == nil {
 		r.Header = make(http.Header)
 	}
-	for i, w := range injected {
-		removeAliases(r.Header, w.Header)
-		r.Header[w.Header] = []string{values[i]}
+	for _, w := range headers {
+		w.write(r.Header)
+		if w.b.kind.exchanges() {
+			into.tokens = append(into.tokens, w)
+		}
 	}
-	written.Injected = injected
 	return nil
+}
+
+// fill finds out what w writes.
+func (s *Set) fill(ctx context.Context, w *written, from *Resolver, into *Injection) error {
+	credential, err := s.credential(ctx, w.b, from)
+	if err != nil {
+		return err
+	}
+	w.used = credential.Value
+	if w.value, err = w.b.rewrite(first(w.was), w.found, credential.Value); err != nil {
+		return err
+	}
+	into.note(w.b, credential.Version)
+	into.bearer = s.values.now.Load().responses
+	return nil
+}
+
+func (w *written) write(h http.Header) {
+	removeAliases(h, w.b.header)
+	h[w.b.header] = []string{w.value}
+}
+
+// credential is what b writes: its secret, or what is had for it.
+func (s *Set) credential(ctx context.Context, b *bound, from *Resolver) (secret.Secret, error) {
+	found, err := s.read(ctx, b.secret, from)
+	if err != nil || !b.kind.exchanges() {
+		return found, err
+	}
+	return s.exchange(ctx, b, found, from)
 }
 
 func first(values []string) string {

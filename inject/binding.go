@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sallyport/sallyport/inject/secret"
 	"github.com/sallyport/sallyport/inject/shape"
@@ -21,21 +22,6 @@ const (
 	// ModeSet sets the header on every request to the host, whether or not the
 	// client sent it, and removes what the client sent.
 	ModeSet Mode = "set"
-)
-
-// Kind says what a binding does.
-type Kind string
-
-const (
-	// KindSecret puts a secret into a header. It is the default.
-	KindSecret Kind = "secret"
-	// KindHoney binds nothing: the variable holds a placeholder that no program
-	// has a reason to send, so whoever does has gone through the environment.
-	KindHoney Kind = "honey"
-	// KindGit binds nothing either: the variable holds a placeholder for git
-	// credentials, which the edge puts in its place by itself. It comes of a
-	// grant, never of a configuration.
-	KindGit Kind = "git"
 )
 
 // OnMisuse says what becomes of a request with a placeholder in a header or URL
@@ -90,6 +76,11 @@ type Binding struct {
 	Match    *Match   `json:"match,omitempty"`
 	OnMisuse OnMisuse `json:"on_misuse,omitempty"` // empty means OnMisuseRefuse
 	InBody   InBody   `json:"in_body,omitempty"`   // empty means InBodyLog
+	// Options of the kinds that have any; nil for every other kind.
+	AWS    *AWS            `json:"aws,omitempty"`
+	HMAC   *HMAC           `json:"hmac,omitempty"`
+	OAuth2 *OAuth2         `json:"oauth2,omitempty"`
+	Google *ServiceAccount `json:"google,omitempty"`
 }
 
 // BindingError says what is wrong with a binding and where. Path is a JSON
@@ -125,12 +116,15 @@ type bound struct {
 	forward     bool // OnMisuseForward
 	strict      bool // InBodyStrict
 	match       *matcher
-	index       int // among the secrets of its set
 	at          endpoint
-	header      string // canonical
+	header      string // canonical; empty for KindCertificate
 	mode        Mode
-	format      string // ModeSet only, holds valueMark
-	ref         secret.Ref
+	format      string           // ModeSet only, holds valueMark
+	secret      *held            // nil for KindHoney
+	more        map[string]*held // by part
+	companion   *bound           // nil: none
+	options     Binding          // as it was written
+	certificate atomic.Pointer[Certificate]
 }
 
 // compile checks b by itself. The error's path is below the binding.
@@ -138,22 +132,27 @@ func (b Binding) compile() (*bound, *BindingError) {
 	if !envSyntax.MatchString(b.Env) {
 		return nil, &BindingError{"env", "want the name of a variable: letters, digits and _, not starting with a digit, at most 128"}
 	}
-	c := &bound{kind: KindSecret, env: b.Env, mode: ModePlaceholder}
+	c := &bound{kind: cmp.Or(b.Kind, KindSecret), env: b.Env, mode: ModePlaceholder, options: b, more: map[string]*held{}}
+	if c.kind == KindAWS && b.Shape == "" {
+		b.Shape = "aws-access-key-id"
+	}
 	if err := b.compileHandling(c); err != nil {
 		return nil, err
 	}
-	switch b.Kind {
-	case "", KindSecret:
-		return c, b.compileSecret(c)
-	case KindHoney:
-		c.kind = KindHoney
+	if c.kind.alone() {
 		return c, b.checkHoney()
-	case KindGit:
-		c.kind = KindGit
-		return c, b.checkHoney()
-	default:
-		return nil, &BindingError{"kind", fmt.Sprintf("want %q or %q", KindSecret, KindHoney)}
 	}
+	further, known := kinds[c.kind]
+	if !known {
+		return nil, &BindingError{"kind", "want one of " + kindNames()}
+	}
+	if err := b.checkOptions(c.kind); err != nil {
+		return nil, err
+	}
+	if err := b.compileSecret(c); err != nil {
+		return nil, err
+	}
+	return c, further(b, c)
 }
 
 // compileSecret checks where the secret goes and where it comes from.
@@ -163,12 +162,18 @@ func (b Binding) compileSecret(c *bound) *BindingError {
 		return err
 	}
 	c.at = endpoint{host, cmp.Or(b.Port, defaultPort)}
-	var refErr error
-	if c.ref, refErr = secret.ParseRef(b.Secret); refErr != nil {
+	ref, refErr := secret.ParseRef(b.Secret)
+	if refErr != nil {
 		return &BindingError{"secret", refErr.Error()}
 	}
-	if c.header, err = bindableHeader(b.Header, b.AllowCookie); err != nil {
-		return err
+	c.secret = &held{ref: ref}
+	if c.kind != KindCertificate {
+		if c.header, err = bindableHeader(b.Header, b.AllowCookie); err != nil {
+			return err
+		}
+	}
+	if c.kind == KindHMAC {
+		b.Mode = ModeSet
 	}
 	if c.format, err = b.compileFormat(); err != nil {
 		return err
@@ -218,22 +223,6 @@ func (b Binding) checkHoney() *BindingError {
 		return &BindingError{"kind", "a honey placeholder is bound to nothing: it has a variable and a shape only"}
 	}
 	return nil
-}
-
-// exactHost refuses globs and IP literals, which never carry a secret
-// (decision 3).
-func exactHost(s string) (policy.Host, *BindingError) {
-	if strings.ContainsAny(s, "*?[]{}!") || strings.HasPrefix(s, ".") {
-		return policy.Host{}, &BindingError{"host", "a secret is bound to exactly one host: no globs and no addresses"}
-	}
-	host, err := policy.CanonicalHost(s)
-	switch {
-	case err != nil:
-		return policy.Host{}, &BindingError{"host", err.Error()}
-	case host.IP().IsValid():
-		return policy.Host{}, &BindingError{"host", "an IP address never carries a secret: bind a host name"}
-	}
-	return host, nil
 }
 
 // compileFormat checks mode and format together and fills in the default.

@@ -17,6 +17,7 @@ func (b *Binding) UnmarshalJSON(data []byte) error {
 		"mode": &b.Mode, "format": &b.Format, "secret": &b.Secret,
 		"allow_cookie": &b.AllowCookie, "kind": &b.Kind, "shape": &b.Shape, "pattern": &b.Pattern,
 		"match": &b.Match, "on_misuse": &b.OnMisuse, "in_body": &b.InBody,
+		"aws": &b.AWS, "hmac": &b.HMAC, "oauth2": &b.OAuth2, "google": &b.Google,
 	}
 	if err := decodeObject(data, fields); err != nil {
 		return err
@@ -98,7 +99,9 @@ func typeName(field any) string {
 		return "an array of strings"
 	case *map[string]string:
 		return "an object of strings"
-	case **Match:
+	case *int:
+		return "a whole number"
+	case **Match, **AWS, **HMAC, **OAuth2, **ServiceAccount:
 		return "an object"
 	default:
 		return "a string"

@@ -31,7 +31,7 @@ type known struct {
 
 // snapshot is immutable.
 type snapshot struct {
-	values    [][]byte // by bound.index
+	values    [][]byte // by held.index
 	leaks     *scan.Finder
 	stops     *scan.Finder // leaks, and the placeholders that no body may hold
 	finds     []Find       // beside the needles of both
@@ -52,47 +52,58 @@ func (k *known) in(text string) (env string, found bool) {
 // known is recognised. A source that doesn't answer is asked again when its
 // secret is needed.
 func (s *Set) learn(ctx context.Context, from *Resolver) {
-	if from == nil || len(s.secrets) == 0 {
+	if from == nil || len(s.held) == 0 {
 		return
 	}
 	s.values.once.Do(func() {
 		ctx, cancel := context.WithTimeout(secret.Within(context.WithoutCancel(ctx), s.scope), learnTime)
 		defer cancel()
 		var reading sync.WaitGroup
-		for _, b := range s.secrets {
-			reading.Go(func() {
-				if found, err := from.Read(ctx, b.ref); err == nil {
-					s.know(b, found.Value.Reveal())
-				}
-			})
+		for _, h := range s.held {
+			if h.ref == (secret.Ref{}) {
+				continue
+			}
+			reading.Go(func() { _, _ = s.read(ctx, h, from) })
 		}
 		reading.Wait()
 	})
 }
 
-// know notes the value of b and returns the snapshot that has it.
-func (s *Set) know(b *bound, value []byte) *snapshot {
+// read reads a secret and notes its value.
+func (s *Set) read(ctx context.Context, h *held, from *Resolver) (secret.Secret, error) {
+	found, err := from.Read(ctx, h.ref)
+	if err != nil {
+		return secret.Secret{}, err
+	}
+	s.know(h, found.Value.Reveal())
+	for key, value := range h.open(found.Value.Reveal()) {
+		s.know(h.inner[key], []byte(value))
+	}
+	return found, nil
+}
+
+// know notes the value of h.
+func (s *Set) know(h *held, value []byte) {
 	k := s.values
-	if now := k.now.Load(); bytes.Equal(now.values[b.index], value) {
-		return now
+	now := k.now.Load()
+	if h.public || bytes.Equal(now.values[h.index], value) {
+		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	values := make([][]byte, len(s.secrets))
+	values := make([][]byte, len(s.held))
 	copy(values, k.now.Load().values)
-	values[b.index] = value
-	now := s.newSnapshot(values)
-	k.now.Store(now)
-	return now
+	values[h.index] = value
+	k.now.Store(s.newSnapshot(values))
 }
 
 func (s *Set) newSnapshot(values [][]byte) *snapshot {
 	now := &snapshot{values: values}
 	var all []scan.Rendering
-	for i, b := range s.secrets {
-		for _, r := range scan.Renderings(values[i], []byte(b.placeholder)) {
+	for i, h := range s.held {
+		for _, r := range scan.Renderings(values[i], []byte(h.stand)) {
 			all = append(all, r)
-			now.finds = append(now.finds, Find{Kind: FoundSecret, Env: b.env})
+			now.finds = append(now.finds, Find{Kind: FoundSecret, Env: h.env})
 		}
 	}
 	now.responses = scan.NewReplacer(all)

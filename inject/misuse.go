@@ -17,14 +17,22 @@ func (s *Set) checkPlaces(r *http.Request, bindings []*bound, noted func(Find)) 
 			f.Where = "header " + header
 		}
 		switch {
-		case f.Kind == FoundPlaceholder && header != "" && f.Env == permitted:
+		case f.Kind == FoundPlaceholder && f.Env == permitted:
 		case f.Kind == FoundPlaceholder && s.forwarded[f.Env]:
 			noted(f)
 		default:
 			w.add(f)
 		}
 	}
-	s.inURL(r, visit)
+	query, credentials := credentialsIn(r, bindings)
+	s.inURL(r, query, visit)
+	if len(credentials) == 0 {
+		s.inspect(r.RequestURI, visit)
+	}
+	for _, credential := range credentials {
+		permitted = permittedIn(defaultHeader, bindings)
+		s.inspect(credential, visit)
+	}
 	for name, values := range r.Header {
 		header, permitted = name, permittedIn(name, bindings)
 		for _, value := range values {
@@ -48,10 +56,10 @@ func permittedIn(header string, bindings []*bound) string {
 	return ""
 }
 
-// inURL looks into everything that a request line can hold.
-func (s *Set) inURL(r *http.Request, visit func(Find)) {
+// inURL looks into everything that a request line can hold, with query in place
+// of its own.
+func (s *Set) inURL(r *http.Request, query string, visit func(Find)) {
 	s.inspect(r.Host, visit)
-	s.inspect(r.RequestURI, visit)
 	s.inName(r.Host, visit)
 	u := r.URL
 	if u == nil {
@@ -61,7 +69,7 @@ func (s *Set) inURL(r *http.Request, visit func(Find)) {
 		s.inspect(u.Host, visit)
 		s.inName(u.Host, visit)
 	}
-	for _, part := range [...]string{u.Path, u.RawPath, u.RawQuery, u.Opaque, u.Fragment} {
+	for _, part := range [...]string{u.Path, u.RawPath, query, u.Opaque, u.Fragment} {
 		s.inspect(part, visit)
 	}
 	if u.User != nil {

@@ -34,10 +34,30 @@ const (
 // value is never served past its time or its lease. It is safe for concurrent use and runs
 // nothing of its own; nil knows no source.
 type Resolver struct {
-	sources map[string]secret.Source
-	ttl     time.Duration
-	cache   *lru.Cache[question, outcome]
-	reads   singleflight.Group
+	sources    map[string]secret.Source
+	ttl        time.Duration
+	stale      time.Duration
+	signers    map[Kind]Signer
+	exchangers map[Kind]Exchanger
+	cache      *lru.Cache[question, outcome]
+	grants     *lru.Cache[grantKey, *grant]
+	reads      singleflight.Group
+}
+
+// MaxStale is the longest StaleFor (decision 21).
+const MaxStale = 5 * time.Minute
+
+// ResolverOptions are what a Resolver works with. Maps are not copied and must
+// not change.
+type ResolverOptions struct {
+	Sources    map[string]secret.Source // by kind: "env", "file", "store", …
+	Signers    map[Kind]Signer          // nil: bindings of those kinds can't be had
+	Exchangers map[Kind]Exchanger
+	TTL        time.Duration // zero or less caches no value
+	// StaleFor is how much longer than its time a value is served while its
+	// source is unavailable, at most MaxStale; a lease ends it sooner. Zero, the
+	// default, is not at all. What the source says is gone or denied never is.
+	StaleFor time.Duration
 }
 
 // question is what a read asks, and for whom; nil is for no boundary.
@@ -51,6 +71,10 @@ type outcome struct {
 	secret secret.Secret
 	err    error
 	until  time.Time
+	// good is the last value that the source gave, and usable for how long that
+	// is while it gives none.
+	good   secret.Secret
+	usable time.Time
 }
 
 // NewResolver returns a Resolver over the given sources by kind ("env",
@@ -62,11 +86,27 @@ func NewResolver(sources map[string]secret.Source) *Resolver {
 // NewResolverTTL is [NewResolver] with another time to live; zero or less
 // caches no value.
 func NewResolverTTL(sources map[string]secret.Source, ttl time.Duration) *Resolver {
+	return NewResolverWith(ResolverOptions{Sources: sources, TTL: ttl})
+}
+
+// NewResolverWith returns a Resolver that works with o.
+func NewResolverWith(o ResolverOptions) *Resolver {
 	cache, err := lru.New[question, outcome](maxCached)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Resolver{sources: sources, ttl: ttl, cache: cache}
+	return &Resolver{
+		sources: o.Sources, ttl: o.TTL, stale: min(max(o.StaleFor, 0), MaxStale),
+		signers: o.Signers, exchangers: o.Exchangers, cache: cache, grants: newGrants(),
+	}
+}
+
+// signer returns what signs for a kind, or nil.
+func (r *Resolver) signer(k Kind) Signer {
+	if r == nil {
+		return nil
+	}
+	return r.signers[k]
 }
 
 // Read returns the current version of a secret. The error wraps one of
@@ -107,6 +147,7 @@ func (r *Resolver) read(ctx context.Context, q question) outcome {
 	defer cancel()
 	asked := time.Now()
 	found, err := r.sources[ref.Source].Read(ctx, ref.Name)
+	before, _ := r.cache.Peek(q)
 	got := outcome{secret: found, until: asked.Add(r.ttl)}
 	switch {
 	case err != nil:
@@ -118,11 +159,36 @@ func (r *Resolver) read(ctx context.Context, q question) outcome {
 	case !found.Expires.IsZero() && found.Expires.Before(got.until):
 		got.until = found.Expires
 	}
+	got.good, got.usable = found, r.usableUntil(got)
 	if got.err != nil {
 		got.until = time.Now().Add(failureTTL/2 + rand.N(failureTTL)) //nolint:gosec // spreads retries, guards nothing
+		got = got.orStale(before)
 	}
 	r.cache.Add(q, got)
 	return got
+}
+
+// usableUntil is how long the value of got may be served if no other can be had.
+func (r *Resolver) usableUntil(got outcome) time.Time {
+	until := got.until.Add(r.stale)
+	if lease := got.secret.Expires; !lease.IsZero() && lease.Before(until) {
+		until = lease
+	}
+	return until
+}
+
+// orStale is a failure, or the value of before that stands in for it.
+func (o outcome) orStale(before outcome) outcome {
+	o.good, o.usable = secret.Secret{}, time.Time{}
+	if !errors.Is(o.err, secret.ErrUnavailable) || !time.Now().Before(before.usable) {
+		return o
+	}
+	o.good, o.usable = before.good, before.usable
+	o.secret, o.err = before.good, nil
+	if before.usable.Before(o.until) {
+		o.until = before.usable
+	}
+	return o
 }
 
 // classify wraps a source's error so that it is one of the three. What a

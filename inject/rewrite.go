@@ -2,6 +2,7 @@ package inject
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/sallyport/sallyport/inject/secret"
@@ -26,32 +27,49 @@ func (e *RequestError) Error() string {
 	return "header " + e.Header + ": " + e.Problem
 }
 
-// needs reports whether b writes its header in a request that carries values
-// in it, and so whether its secret is read at all.
-func (b *bound) needs(values []string) bool {
-	if b.mode == ModeSet {
-		return true
-	}
-	if len(values) != 1 {
-		return false
-	}
-	if strings.Contains(values[0], b.placeholder) {
-		return true
-	}
-	text, ok := decodeBasic(values[0])
-	return ok && strings.Contains(text, b.placeholder)
+// sent is how a request asks for a secret.
+type sent struct {
+	asks  bool
+	basic bool   // in credentials of Basic
+	text  string // them, decoded
 }
 
-// rewrite returns what the header of b carries in place of value. Only a value
-// for which needs was true may be passed; ModeSet ignores it.
-func (b *bound) rewrite(value string, with secret.Value) (string, error) {
+// nothing: a request that doesn't ask.
+var nothing sent
+
+// needs says how r asks for what b writes, and so whether its secret is read at
+// all.
+func (b *bound) needs(r *http.Request) sent {
+	values := r.Header[b.header]
+	switch {
+	case b.kind == KindAWS:
+		return sent{asks: b.signedFor(r)}
+	case b.mode == ModeSet, b.kind == KindCertificate:
+		return sent{asks: true}
+	case len(values) != 1:
+		return nothing
+	case strings.Contains(values[0], b.placeholder):
+		return sent{asks: true}
+	}
+	text, ok := decodeBasic(values[0])
+	if !ok || !strings.Contains(text, b.placeholder) {
+		return nothing
+	}
+	return sent{asks: true, basic: true, text: text}
+}
+
+// rewrite returns what the header of b carries in place of value, in which the
+// placeholder was found as s says; ModeSet ignores it.
+func (b *bound) rewrite(value string, s sent, with secret.Value) (string, error) {
 	switch {
 	case b.mode == ModeSet:
 		return b.substitute(b.format, valueMark, with)
-	case strings.Contains(value, b.placeholder):
-		return b.substitute(value, b.placeholder, with)
+	case s.basic:
+		return b.rewriteBasic(s.text, with)
+	case strings.HasPrefix(value, signedByAWS):
+		return "", &RequestError{b.header, "signed with a placeholder: that takes a binding of kind " + string(KindAWS)}
 	default:
-		return b.rewriteBasic(value, with)
+		return b.substitute(value, b.placeholder, with)
 	}
 }
 
@@ -64,11 +82,10 @@ func (b *bound) substitute(text, mark string, with secret.Value) (string, error)
 }
 
 // rewriteBasic replaces the placeholder in the user and the password.
-func (b *bound) rewriteBasic(value string, with secret.Value) (string, error) {
+func (b *bound) rewriteBasic(text string, with secret.Value) (string, error) {
 	if err := secret.CheckLine(with.Reveal()); err != nil {
 		return "", b.unusable(err)
 	}
-	text, _ := decodeBasic(value)
 	plain := string(with.Reveal())
 	user, _, colon := strings.Cut(text, ":")
 	if i := strings.IndexByte(plain, ':'); i >= 0 && colon && strings.Contains(user, b.placeholder) {
@@ -91,5 +108,5 @@ func (b *bound) replace(text, mark, with string) (string, error) {
 
 // unusable says which secret can't be put where; err holds no value.
 func (b *bound) unusable(err error) error {
-	return fmt.Errorf("put secret %s into header %s: %w", b.ref, b.header, err)
+	return fmt.Errorf("put secret %s into header %s: %w", b.secret.ref, b.header, err)
 }

@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,8 +22,8 @@ type Set struct {
 	strict    map[string]bool   // variables that no body may hold
 	at        map[endpoint][]*bound
 	all       []*bound
-	secrets   []*bound      // those of KindSecret, by index
-	values    *known        // of secrets
+	held      []*held       // by index
+	values    *known        // of held
 	issued    *Issued       // of all boundaries, or of this one alone
 	scope     *secret.Scope // of the reads for it
 }
@@ -49,20 +50,23 @@ func Compile(id string, bindings []Binding, key Key) (*Set, error) {
 		if err == nil {
 			err = s.add(b, key)
 		}
+		if err == nil {
+			err = s.hold(b, key)
+		}
 		if err != nil {
 			return nil, atIndex(i, err)
 		}
 	}
-	s.values.now.Store(s.newSnapshot(make([][]byte, len(s.secrets))))
+	s.values.now.Store(s.newSnapshot(make([][]byte, len(s.held))))
 	return new(Issued).Admit(s), nil
 }
 
 // add takes b in beside those that are there already.
 func (s *Set) add(b *bound, key Key) *BindingError {
 	for _, other := range s.at[b.at] {
-		if b.kind == KindSecret && (other.header == b.header || isAlias(other.header, b.header)) {
+		if b.secret != nil && (other.header == b.header || isAlias(other.header, b.header)) {
 			return &BindingError{"header",
-				fmt.Sprintf("%s of %s:%d is already bound to %s", b.header, b.at.host, b.at.port, other.env)}
+				fmt.Sprintf("%s of %s:%d is already bound to %s", cmp.Or(b.header, "client certificate"), b.at.host, b.at.port, other.env)}
 		}
 	}
 	b.placeholder = b.shape.Derive(key[:], s.id, b.env)
@@ -70,7 +74,7 @@ func (s *Set) add(b *bound, key Key) *BindingError {
 		switch {
 		case other != b.placeholder:
 			return &BindingError{"shape", b.env + " has another shape already"}
-		case b.kind != KindSecret || !s.isSecret(b.env):
+		case b.kind.alone() || !s.shared(b.env):
 			return &BindingError{"env", b.env + " is a secret's, and honey or git's as well"}
 		}
 		b.forward = b.forward && s.forwarded[b.env]
@@ -79,16 +83,34 @@ func (s *Set) add(b *bound, key Key) *BindingError {
 	s.forwarded[b.env] = b.forward
 	s.strict[b.env] = s.strict[b.env] || b.strict
 	s.all = append(s.all, b)
-	if b.kind == KindSecret {
-		b.index = len(s.secrets)
-		s.secrets = append(s.secrets, b)
+	if b.secret != nil {
 		s.at[b.at] = append(s.at[b.at], b)
 	}
 	return nil
 }
 
-func (s *Set) isSecret(env string) bool {
-	return !slices.ContainsFunc(s.all, func(b *bound) bool { return b.env == env && b.kind != KindSecret })
+// hold notes the values that b keeps, and adds the placeholder that goes with
+// its own.
+func (s *Set) hold(b *bound, key Key) *BindingError {
+	for _, h := range b.holds() {
+		h.index, h.env, h.stand = len(s.held), b.env, b.placeholder
+		s.held = append(s.held, h)
+	}
+	if b.companion == nil {
+		return nil
+	}
+	if err := s.add(b.companion, key); err != nil {
+		return err
+	}
+	for _, h := range append(slices.Collect(maps.Values(b.secret.inner)), b.secret) {
+		h.env, h.stand = b.companion.env, b.companion.placeholder
+	}
+	return nil
+}
+
+// shared reports whether a variable is of such kinds only as can share it.
+func (s *Set) shared(env string) bool {
+	return !slices.ContainsFunc(s.all, func(b *bound) bool { return b.env == env && b.kind.alone() })
 }
 
 // Placeholder returns the placeholder that a variable holds, or "".

@@ -76,7 +76,8 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 		return nil, err
 	}
 	d.vault = v
-	resolver, dialer := inject.NewResolver(sources(c, h, pushed, v)), newDialer(c, h)
+	dialer := newDialer(c, h)
+	resolver := newResolver(c, sources(c, h, pushed, v), issuerTransport(dialer, h, c.Upstream.Proxy))
 	sink := d.metrics.Sink(h.audit)
 	if d.broker, err = newBroker(c, h, table, resolver, dialer, sink, log); err != nil {
 		return nil, err

@@ -38,6 +38,9 @@ func newVault(c *config.Config, table *boundary.Table) (*vault.Source, error) {
 // the kernel shows of this process, nor what proves it to others.
 func ownFiles(c *config.Config) []string {
 	own := []string{c.State, "/proc"}
+	if f := c.Upstream.ProxyCredentialsFile; f != "" {
+		own = append(own, f)
+	}
 	if v := c.Sources.Vault; v != nil {
 		for _, f := range []string{v.KeyFile, v.Auth.TokenFile, v.Auth.JWTFile, v.Auth.SecretIDFile, vault.ServiceAccountJWT} {
 			if f != "" {

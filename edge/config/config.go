@@ -83,6 +83,8 @@ type Upstream struct {
 	OpaqueConnect bool
 	// Proxy is a parent proxy with its credentials; nil means none.
 	Proxy *url.URL
+	// ProxyCredentialsFile is where they were read; empty for none.
+	ProxyCredentialsFile string
 }
 
 // Timeouts bound the waits of the edge; zero means the edge's own default.

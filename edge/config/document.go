@@ -55,7 +55,9 @@ type DocumentLimits struct {
 
 // DocumentSources is the key "sources".
 type DocumentSources struct {
-	Vault *DocumentVault `json:"vault,omitempty"`
+	// StaleFor is a duration; empty is the same as "0s".
+	StaleFor string         `json:"stale_for,omitempty"`
+	Vault    *DocumentVault `json:"vault,omitempty"`
 }
 
 // DocumentVault is the key "sources.vault".

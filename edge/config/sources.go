@@ -4,11 +4,17 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/sallyport/sallyport/inject"
 )
 
 // Sources says where secrets come from besides this machine.
 type Sources struct {
 	Vault *Vault // nil: none
+	// StaleFor is how much longer than its time a secret is used while its
+	// source is unavailable; zero is not at all.
+	StaleFor time.Duration
 }
 
 // Vault is the key "sources.vault": a server that speaks HashiCorp Vault's
@@ -38,11 +44,19 @@ type VaultAuth struct {
 }
 
 func (c checker) sources(d DocumentSources) (Sources, error) {
-	if d.Vault == nil {
-		return Sources{}, nil
+	var sources Sources
+	if d.StaleFor != "" {
+		var err error
+		if sources.StaleFor, err = time.ParseDuration(d.StaleFor); err != nil || sources.StaleFor < 0 || sources.StaleFor > inject.MaxStale {
+			return Sources{}, at("sources.stale_for", "expected a duration of at most %v", inject.MaxStale)
+		}
 	}
-	v, err := c.vault(*d.Vault)
-	return Sources{Vault: v}, err
+	if d.Vault == nil {
+		return sources, nil
+	}
+	var err error
+	sources.Vault, err = c.vault(*d.Vault)
+	return sources, err
 }
 
 func (c checker) vault(d DocumentVault) (*Vault, error) {

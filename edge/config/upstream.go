@@ -36,6 +36,7 @@ func (c checker) upstream(d DocumentUpstream) (Upstream, error) {
 	if u.Resolve, err = parsePins(d.Resolve); err != nil {
 		return Upstream{}, err
 	}
+	u.ProxyCredentialsFile = c.path(d.ProxyCredentialsFile)
 	if u.Proxy, err = c.parent(d); err != nil {
 		return Upstream{}, err
 	}

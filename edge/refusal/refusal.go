@@ -29,6 +29,7 @@ const (
 	PlaceholderWrongHost Code = "placeholder_wrong_host"
 	SecretLeak           Code = "secret_leak"
 	SecretUnavailable    Code = "secret_unavailable"
+	SecretBudget         Code = "secret_budget_exhausted"
 	RateLimited          Code = "rate_limited"
 	BodyTooLarge         Code = "body_too_large"
 	PushRefused          Code = "push_refused"

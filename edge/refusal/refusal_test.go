@@ -30,6 +30,7 @@ var statuses = map[refusal.Code]int{
 	refusal.PlaceholderWrongHost: 403,
 	refusal.SecretLeak:           403,
 	refusal.SecretUnavailable:    503,
+	refusal.SecretBudget:         429,
 	refusal.RateLimited:          429,
 	refusal.UpstreamDialError:    502,
 	refusal.UpstreamTLSError:     502,

@@ -22,7 +22,7 @@ type Source struct {
 	changes uint64
 }
 
-var _ secret.Source = (*Source)(nil)
+var _ secret.Keeper = (*Source)(nil)
 
 // New returns an empty Source.
 func New() *Source { return &Source{secrets: make(map[string]secret.Secret)} }
@@ -69,6 +69,20 @@ func (s *Source) Versions() map[string]string {
 		versions[name] = held.Version
 	}
 	return versions
+}
+
+// CanKeep implements [secret.Keeper].
+func (s *Source) CanKeep(ctx context.Context, name string) error {
+	_, err := s.Read(ctx, name)
+	return err
+}
+
+// Keep implements [secret.Keeper].
+func (s *Source) Keep(ctx context.Context, name string, value []byte) error {
+	if err := s.CanKeep(ctx, name); err != nil {
+		return err
+	}
+	return s.Set(name, value)
 }
 
 // Read implements [secret.Source].

@@ -12,6 +12,12 @@ func Prepare(h http.Header) {
 	delete(h, "Range")
 	delete(h, "If-Range")
 	delete(h, "Sec-Websocket-Extensions")
+	PrepareCodings(h)
+}
+
+// PrepareCodings is [Prepare] for answers of which only those without content
+// of their own, such as errors, have to be scrubbed.
+func PrepareCodings(h http.Header) {
 	if _, ok := h["Accept-Encoding"]; !ok {
 		return
 	}

@@ -39,6 +39,31 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Run("removal", func(t *testing.T) { removal(t, open(t)) })
 	t.Run("cancelled", func(t *testing.T) { cancelled(t, open(t)) })
 	t.Run("concurrent", func(t *testing.T) { concurrent(t, open(t)) })
+	t.Run("keeping", func(t *testing.T) { keeping(t, open(t)) })
+}
+
+// keeping is for sources that take new values: what is kept is read, what isn't
+// there can't be kept, and asking whether it could changes nothing.
+func keeping(t *testing.T, f Fixture) {
+	keeper, ok := f.Source.(secret.Keeper)
+	if !ok {
+		return
+	}
+	requireError(t, keeper.CanKeep(t.Context(), f.Names[0]), secret.ErrNotFound)
+	f.Set(t, f.Names[0], canary+"-1")
+	before := mustRead(t, f, f.Names[0])
+	if err := keeper.CanKeep(t.Context(), f.Names[0]); err != nil {
+		t.Errorf("can't keep: %v", err)
+	}
+	if after := mustRead(t, f, f.Names[0]); after.Version != before.Version {
+		t.Error("asking whether a value could be kept changed the version")
+	}
+	if err := keeper.Keep(t.Context(), f.Names[0], []byte(canary+"-2")); err != nil {
+		t.Fatalf("keep: %v", err)
+	}
+	if got := mustRead(t, f, f.Names[0]); string(got.Value.Reveal()) != canary+"-2" || got.Version == before.Version {
+		t.Error("a value that was kept isn't the next version")
+	}
 }
 
 func present(t *testing.T, f Fixture) {
