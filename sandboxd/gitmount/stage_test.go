@@ -101,25 +101,18 @@ func TestStageAfterAnything(t *testing.T) {
 	b.push("app", "side", "echo side > file")
 	b.stage(nil)
 	for _, script := range []string{
-		`touch .git/index.lock .git/HEAD.lock .git/shallow.lock .git/refs/heads/x.lock`,
+		`git config core.worktree /; git config core.bare true; git config url.https://example.com/octo/other.insteadOf https://example.com/octo/app
+touch .git/index.lock .git/HEAD.lock .git/shallow.lock .git/refs/heads/x.lock`,
 		`git fetch -q origin side; git checkout -qb conflict; echo mine > file; git commit -qam mine; git merge --allow-unrelated-histories FETCH_HEAD || :; test -e .git/MERGE_HEAD`,
 		`git fetch -q --depth 3 origin side; git checkout -qb re; echo mine > file; git commit -qam mine; git rebase --onto FETCH_HEAD HEAD~1 || :; test -d .git/rebase-merge`,
-		`echo rubbish > .git/index`,
-		`echo rubbish > .git/HEAD`,
+		`rm -rf dir; echo file > dir; rm file; mkdir -p file/x; echo y > file/x/y; echo rubbish > .git/index`,
+		`echo rubbish > .git/HEAD; rm -f .git/config; ln -s /dev/null .git/config`,
 		`rm -rf .git/objects`,
-		`rm -f .git/config; ln -s /dev/null .git/config`,
 		`mv .git ../elsewhere; echo "gitdir: ../elsewhere" > .git`,
-		`rm -rf .git; ln -s ../elsewhere .git`,
 		`rm -rf .git; git init -q --object-format=sha256`,
-		`git config core.worktree /; git config core.bare true`,
-		`git config url.https://example.com/octo/other.insteadOf https://example.com/octo/app`,
-		`rm -rf dir; echo file > dir; rm file; mkdir -p file/x; echo y > file/x/y`,
-		`git update-index --assume-unchanged file; echo hidden > file`,
-		`git update-index --skip-worktree file; echo hidden > file`,
-		`echo '* ident' > .git/info/attributes; echo '$Id$' > file`,
-		`git replace -f HEAD $(git commit-tree -m other $(git write-tree --prefix=dir/))`,
-		`rm -rf dir file .gitignore`,
-		`chmod 000 file; chmod 555 dir`,
+		`git update-index --assume-unchanged file; echo hidden > file; git update-index --skip-worktree dir/file; echo hidden > dir/file
+echo '.gitignore ident' > .git/info/attributes; echo '$Id$' > .gitignore`,
+		`git replace -f HEAD $(git commit-tree -m other $(git write-tree --prefix=dir/)); rm .gitignore; chmod 000 file; chmod 555 dir`,
 	} {
 		b.agent(script)
 		b.stage(nil)
