@@ -24,6 +24,7 @@ import (
 	"github.com/sallyport/sallyport/edge/control"
 	"github.com/sallyport/sallyport/edge/guard"
 	"github.com/sallyport/sallyport/edge/metrics"
+	"github.com/sallyport/sallyport/edge/trace"
 	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/inject/env"
 	"github.com/sallyport/sallyport/inject/file"
@@ -53,6 +54,7 @@ type daemon struct {
 	vault   *vault.Source   // nil: none
 	static  *static
 	metrics *metrics.Metrics
+	tracer  *trace.Tracer // nil: none
 	drain   time.Duration // how long what is under way may go on at the end
 	ending  atomic.Bool
 }
@@ -79,6 +81,12 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 	dialer := newDialer(c, h)
 	resolver := newResolver(c, sources(c, h, pushed, v), issuerTransport(dialer, h, c.Upstream.Proxy))
 	sink := d.metrics.Sink(h.audit)
+	if d.tracer, err = newTracer(c, log); err != nil {
+		return nil, err
+	}
+	if d.tracer != nil {
+		sink = d.tracer.Sink(sink)
+	}
 	if d.broker, err = newBroker(c, h, table, resolver, dialer, sink, log); err != nil {
 		return nil, err
 	}
@@ -177,7 +185,9 @@ func (d *daemon) serve(ctx context.Context) error {
 		err := g.Wait()
 		revoke, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeWithin)
 		defer cancel()
-		stopped <- errors.Join(err, d.broker.Close(revoke))
+		err = errors.Join(err, d.broker.Close(revoke))
+		d.closeTracer(revoke)
+		stopped <- err
 	}()
 	select {
 	case <-ctx.Done():

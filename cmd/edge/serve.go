@@ -18,6 +18,7 @@ type serveFlags struct {
 	config           *string
 	user             string
 	logLevel         slog.LevelVar
+	logFormat        logFormat
 	ephemeral        bool
 	untilStdinCloses bool
 }
@@ -42,10 +43,11 @@ read.`,
   edge serve --config edge.yaml --user 990:990 --log-level debug`,
 		Args: cobra.NoArgs,
 	}
-	f := serveFlags{config: addConfigFlag(cmd)}
+	f := serveFlags{config: addConfigFlag(cmd), logFormat: logText}
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "become `UID:GID` or this account, whatever the configuration says")
 	flags.TextVar(&f.logLevel, "log-level", &f.logLevel, "log `LEVEL`: debug, info, warn or error")
+	flags.Var(&f.logFormat, "log-format", "log in this `FORMAT`: text or json")
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "make a CA that lives as long as this process, and use no secret store")
 	flags.BoolVar(&f.untilStdinCloses, "until-stdin-closes", false, "stop at the end of standard input: for a parent that owns this edge")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -58,8 +60,7 @@ read.`,
 			ctx, stop = untilEOF(ctx, cmd.InOrStdin())
 			defer stop()
 		}
-		logger := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: &f.logLevel}))
-		return serve(ctx, &f, logger, cmd.OutOrStdout())
+		return serve(ctx, &f, f.logger(cmd.ErrOrStderr()), cmd.OutOrStdout())
 	}
 	return cmd
 }

@@ -39,6 +39,9 @@ func (d Document) Check(dir string) (*Config, error) {
 	if config.Timeouts, err = parseTimeouts(d.Timeouts); err != nil {
 		return nil, err
 	}
+	if config.Tracing, err = parseTracing(d.Tracing); err != nil {
+		return nil, err
+	}
 	if err := d.Limits.Check(); err != nil {
 		return nil, below("limits", "", err)
 	}

@@ -42,6 +42,8 @@ type Config struct {
 	// AllTunnels bounds the tunnels of all boundaries; zero means the edge's
 	// own default.
 	AllTunnels int
+	// Tracing says where a span of each crossing goes; nil means nowhere.
+	Tracing *Tracing
 	// NoIntercept allows hosts whose TLS passes as it is; nil means none.
 	NoIntercept *policy.Policy
 	// InterceptBoundOnly: the TLS of hosts without a binding passes as it is.

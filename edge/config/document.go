@@ -18,6 +18,7 @@ type Document struct {
 	Sources  DocumentSources  `json:"sources,omitzero"`
 	Timeouts DocumentTimeouts `json:"timeouts"`
 	Limits   DocumentLimits   `json:"limits,omitzero"`
+	Tracing  *DocumentTracing `json:"tracing,omitempty"`
 	// Intercept is "all" (the default) or "bound": only what has a binding.
 	Intercept   string   `json:"intercept,omitempty"`
 	NoIntercept []string `json:"no_intercept,omitempty"` // globs of hosts
@@ -51,6 +52,12 @@ type DocumentUpstream struct {
 type DocumentLimits struct {
 	AllTunnels int `json:"all_tunnels,omitempty"`
 	boundary.Limits
+}
+
+// DocumentTracing is the key "tracing".
+type DocumentTracing struct {
+	Endpoint string   `json:"endpoint"`
+	Sample   *float64 `json:"sample,omitempty"`
 }
 
 // DocumentSources is the key "sources".
