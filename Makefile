@@ -4,14 +4,15 @@
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
 
-FUZZTIME ?= 20s
-BENCH    ?= .
+FUZZTIME   ?= 20s
+BENCH      ?= .
+BENCHFLAGS ?=
 
 COMMANDS := $(notdir $(wildcard cmd/*))
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build the static binaries into bin/
@@ -36,7 +37,12 @@ lint: bin/tools/golangci-lint ## gofmt, vet and the linters of .golangci.yml
 	bin/tools/golangci-lint run ./...
 
 .PHONY: bench
-bench: build ## run the benchmarks (BENCH=regexp)
+bench: build ## compare the edge with other proxies (Debian, root; BENCHFLAGS=-quick)
+	.ci/setup-bench
+	go run ./integration/bench -readme integration/bench/README.md $(BENCHFLAGS)
+
+.PHONY: microbench
+microbench: build ## run the benchmarks of packages (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 # Without a bound, making one input smaller may take a minute in which nothing

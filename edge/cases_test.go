@@ -32,7 +32,7 @@ func TestIPv6Literal(t *testing.T) {
 	k, err := b.tls(b.connect("[0:0::1]:443"), &tls.Config{ServerName: "::1"})
 	b.must(err)
 	k.send("GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n")
-	if resp, body := k.response("GET"); resp.StatusCode != 200 || !strings.HasPrefix(body, "HTTP/2.0 [::1] /\n") {
+	if resp, body := k.response("GET"); resp.StatusCode != 200 || !strings.HasPrefix(body, "HTTP/1.1 [::1] /\n") {
 		t.Errorf("%d %q", resp.StatusCode, body)
 	}
 	if r := b.recorded(1)[0]; r.Host != "::1" {

@@ -9,9 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/sallyport/sallyport/edge/audit"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/edge/wire"
 	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/policy"
 )
@@ -29,9 +32,11 @@ type crossing struct {
 	lane     *lane              // nil before it goes on, as the two below
 	slowUp   func(n int) error  // waits until n bytes may have gone up
 	slowDown func(n int) error  // the same for bytes that come down
+	source   wire.Waiter        // the upstream's body, if it says when it waits
 	host     policy.Host
 	port     uint16
 	upgrade  bool // the client asks for a WebSocket
+	atHand   bool // over HTTP/1, and all of it has arrived
 	// injection is what was written into the request, and watches its body;
 	// misuse is what was found in a head that was refused.
 	injection inject.Injection
@@ -126,6 +131,16 @@ func (c *crossing) admitted(ctx context.Context) {
 	c.lane.enter()
 	c.edge.crossings.Add(1)
 	c.flow.front.live.add(c)
+}
+
+// beforeWait has flush called before more of the upstream's body is waited for,
+// or reports false if that can't be told.
+func (c *crossing) beforeWait(flush func()) bool {
+	if c.source == nil || c.lane.allowance.down.Limit() != rate.Inf {
+		return false // a body that is slowed down also waits elsewhere
+	}
+	c.source.BeforeWait(flush)
+	return true
 }
 
 // finish ends the crossing and writes its record. err, if any, is why it ended

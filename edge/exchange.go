@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/sallyport/sallyport/edge/refusal"
+	"github.com/sallyport/sallyport/edge/wire"
 	"github.com/sallyport/sallyport/inject/scan"
 	"github.com/sallyport/sallyport/inject/scrub"
 )
@@ -23,16 +24,18 @@ func (e *Edge) exchange(f *flow, w http.ResponseWriter, r *http.Request) *http.R
 		return c.refusedResponse(r, refused)
 	}
 	c.admitted(ctx)
+	c.atHand = r.ProtoMajor == 1 && wire.Arrived(r)
 	if err := c.injection.Finish(ctx, out); err != nil {
 		return c.refusedResponse(r, c.finishRefusal(err))
 	}
-	news := &informer{w: w, scrubbers: c.scrubbers(http.StatusEarlyHints)}
-	resp, err := c.send(out.WithContext(c.trace(ctx, news)))
+	news := &informer{c: c, w: w, scrubbers: c.scrubbers(http.StatusEarlyHints)}
+	resp, err := c.send(ctx, out, news)
 	news.stop()
 	if err != nil {
 		return c.refusedResponse(r, upstreamRefusal(c, err))
 	}
 	e.gate.turnedDown(c, resp.StatusCode)
+	c.source, _ = resp.Body.(wire.Waiter)
 	refused = c.checkSwitch(resp)
 	if refused == nil {
 		refused = c.scrub(resp)
@@ -90,27 +93,37 @@ func (c *crossing) checkSwitch(resp *http.Response) *refusal.Refusal {
 func (c *crossing) trace(ctx context.Context, news *informer) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
-			c.dialled(info.Conn.RemoteAddr().String())
+			news.Connected(info.Conn.RemoteAddr().String())
 		},
-		Got1xxResponse: news.inform,
+		Got1xxResponse: func(code int, fields textproto.MIMEHeader) error {
+			news.Informed(code, http.Header(fields))
+			return nil
+		},
 	})
 }
 
-// informer relays informational responses. Transports call it from goroutines
-// of their own, even after a round trip has failed.
+// informer notes where a request goes and relays informational responses.
+// Transports call it from goroutines of their own, even after a round trip has
+// failed.
 type informer struct {
+	c *crossing
+
 	mu sync.Mutex
 	w  http.ResponseWriter // nil once the round trip is over
 
 	scrubbers []*scan.Replacer
 }
 
-func (i *informer) inform(code int, fields textproto.MIMEHeader) error {
+// Connected implements [wire.Observer].
+func (i *informer) Connected(address string) { i.c.dialled(address) }
+
+// Informed implements [wire.Observer].
+func (i *informer) Informed(code int, fields http.Header) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	// 100 is answered when the body is read, 101 is no informational response.
 	if i.w == nil || code <= http.StatusSwitchingProtocols {
-		return nil
+		return
 	}
 	h := i.w.Header()
 	for name, values := range fields {
@@ -122,7 +135,6 @@ func (i *informer) inform(code int, fields textproto.MIMEHeader) error {
 	}
 	i.w.WriteHeader(code)
 	clear(h)
-	return nil
 }
 
 func (i *informer) stop() {

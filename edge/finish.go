@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -23,17 +24,17 @@ func (c *crossing) finishRefusal(err error) *refusal.Refusal {
 // send makes the round trip. Where the upstream takes a token for invalid that
 // was had for a secret, another is asked for, and a request that may be
 // repeated is sent once more.
-func (c *crossing) send(out *http.Request) (*http.Response, error) {
-	resp, err := c.lane.upstream.roundTrip(c, out)
+func (c *crossing) send(ctx context.Context, out *http.Request, news *informer) (*http.Response, error) {
+	resp, err := c.lane.upstream.roundTrip(ctx, c, out, news)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
-	again := out.Clone(out.Context())
-	if !c.injection.Renew(out.Context(), c.edge.opts.Resolver, again) || !repeatable(out) {
+	again := out.Clone(ctx)
+	if !c.injection.Renew(ctx, c.edge.opts.Resolver, again) || !repeatable(out) {
 		return resp, nil
 	}
 	resp.Body.Close()
-	return c.lane.upstream.roundTrip(c, again)
+	return c.lane.upstream.roundTrip(ctx, c, again, news)
 }
 
 // repeatable reports whether a request changes nothing (RFC 9110 §9.2.1) and has

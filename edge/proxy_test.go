@@ -44,7 +44,7 @@ func TestInterceptedGet(t *testing.T) {
 		if issuer := resp.TLS.PeerCertificates[0].Issuer.String(); issuer != b.opts.Authority.Certificate().Subject.String() {
 			t.Errorf("issuer %s", issuer)
 		}
-		if !strings.HasPrefix(body, "HTTP/2.0 www.allowed.test /a?b=c\n") {
+		if !strings.HasPrefix(body, resp.Proto+" www.allowed.test /a?b=c\n") {
 			t.Errorf("origin saw %q", body)
 		}
 	}

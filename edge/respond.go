@@ -64,16 +64,16 @@ func writeResponseHead(w http.ResponseWriter, resp *http.Response) int {
 	return len(resp.Trailer)
 }
 
-// copyBody streams the body: each piece is sent as it arrives. Where the length
-// isn't known the head goes ahead, because the first piece may be long in
-// coming (server-sent events).
+// copyBody streams the body: each piece is sent as soon as the next one has to
+// be waited for. Where the length isn't known the head goes ahead, because the
+// first piece may be long in coming (server-sent events).
 func copyBody(w http.ResponseWriter, r *http.Request, resp *http.Response) error {
 	if r.Method == http.MethodHead || resp.ContentLength == 0 || resp.Body == http.NoBody {
 		return nil
 	}
-	ctl := http.NewResponseController(w)
-	if resp.ContentLength < 0 {
-		if err := ctl.Flush(); err != nil {
+	out := newBodyWriter(w, resp)
+	if out.queue == nil && resp.ContentLength < 0 {
+		if err := out.flush(); err != nil {
 			return err
 		}
 	}
@@ -82,11 +82,8 @@ func copyBody(w http.ResponseWriter, r *http.Request, resp *http.Response) error
 	for {
 		n, err := resp.Body.Read(*buf)
 		if n > 0 {
-			if _, werr := w.Write((*buf)[:n]); werr != nil {
+			if werr := out.write((*buf)[:n]); werr != nil {
 				return werr
-			}
-			if ferr := ctl.Flush(); ferr != nil {
-				return ferr
 			}
 		}
 		if err == io.EOF {
@@ -96,6 +93,47 @@ func copyBody(w http.ResponseWriter, r *http.Request, resp *http.Response) error
 			return err
 		}
 	}
+}
+
+// bodyWriter sends pieces of a body to a client. If whoever reads the upstream
+// says when it has to wait, pieces are gathered until then.
+type bodyWriter struct {
+	w     http.ResponseWriter
+	ctl   *http.ResponseController
+	queue func([]byte) (int, error) // nil: each piece is sent by itself
+	err   error                     // of a flush
+}
+
+func newBodyWriter(w http.ResponseWriter, resp *http.Response) *bodyWriter {
+	b := &bodyWriter{w: w, ctl: http.NewResponseController(w)}
+	body, counted := resp.Body.(*responseBody)
+	queuer, queues := w.(wire.Queuer)
+	if counted && queues && body.c.beforeWait(b.gathered) {
+		b.queue = queuer.Queue
+	}
+	return b
+}
+
+func (b *bodyWriter) flush() error { return b.ctl.Flush() }
+
+// gathered sends what has gathered.
+func (b *bodyWriter) gathered() {
+	if err := b.flush(); b.err == nil {
+		b.err = err
+	}
+}
+
+func (b *bodyWriter) write(p []byte) error {
+	if b.queue != nil {
+		if _, err := b.queue(p); err != nil {
+			return err
+		}
+		return b.err
+	}
+	if _, err := b.w.Write(p); err != nil {
+		return err
+	}
+	return b.flush()
 }
 
 // writeTrailer sets the trailers that came after the body. Those that weren't

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net/http"
 
+	"github.com/sallyport/sallyport/edge/wire"
 	"github.com/sallyport/sallyport/inject"
 )
 
@@ -11,7 +12,8 @@ import (
 // client certificate. Two never share a connection or a TLS session, because
 // either carries the identity on.
 type transports struct {
-	pooled   *http.Transport // HTTP/2 where the origin has it
+	origins  *wire.Origins   // HTTP/1.1, for ordinary requests; see ordinary
+	pooled   *http.Transport // the rest, with HTTP/2 where the origin has it
 	upgrades *http.Transport // HTTP/1.1 only: a WebSocket takes its connection over
 }
 
@@ -28,7 +30,7 @@ func (u *upstream) newTransports(show *inject.Certificate) *transports {
 	if show != nil {
 		base.Certificates = []tls.Certificate{show.TLS}
 	}
-	t := &transports{pooled: u.transport(base, "h2", "http/1.1"), upgrades: u.transport(base, "http/1.1")}
+	t := &transports{origins: u.newOrigins(base), pooled: u.transport(base, "h2", "http/1.1"), upgrades: u.transport(base, "http/1.1")}
 	t.pooled.ForceAttemptHTTP2 = true
 	t.upgrades.DisableKeepAlives = true
 	return t
@@ -55,7 +57,9 @@ func (u *upstream) by(show *inject.Certificate) *transports {
 	return t
 }
 
+// closeIdle ends what is at rest.
 func (t *transports) closeIdle() {
+	t.origins.Close()
 	t.pooled.CloseIdleConnections()
 	t.upgrades.CloseIdleConnections()
 }

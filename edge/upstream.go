@@ -35,6 +35,7 @@ type upstream struct {
 	mu      sync.Mutex // guards what follows
 	conns   map[net.Conn]struct{}
 	showing map[*inject.Certificate]*transports
+	foreign map[string]time.Time // origins that don't speak HTTP/1.1, until when
 	closed  bool
 }
 
@@ -85,33 +86,29 @@ func (u *upstream) transport(base *tls.Config, protocols ...string) *http.Transp
 	}
 }
 
-// roundTrip sends a request that the gate let through. Redirects come back as
-// they are.
-func (u *upstream) roundTrip(c *crossing, out *http.Request) (*http.Response, error) {
-	by := u.by(c.injection.Certificate)
-	if c.upgrade {
-		return by.upgrades.RoundTrip(out)
-	}
-	return by.pooled.RoundTrip(out)
-}
-
 // dial connects to a host, checked by the guard, within the dial time-out. The
 // connection ends when it has been idle for too long. An error is a *fault.
 func (u *upstream) dial(ctx context.Context, host policy.Host, port uint16) (net.Conn, error) {
+	conn, err := u.connect(ctx, host, port)
+	if err != nil {
+		return nil, err
+	}
+	return u.keep(newIdleConn(conn, u.timeouts.Idle))
+}
+
+// connect is dial without a limit to how long the connection may be idle, and
+// without keeping it.
+func (u *upstream) connect(ctx context.Context, host policy.Host, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, u.timeouts.Dial)
 	defer cancel()
 	if u.parent != nil && !pinned(u.dialer, host, port) {
-		conn, err := u.viaParent(ctx, host, port)
-		if err != nil {
-			return nil, err
-		}
-		return u.keep(newIdleConn(conn, u.timeouts.Idle))
+		return u.viaParent(ctx, host, port)
 	}
 	conn, err := u.dialer.DialContext(ctx, host, port)
 	if err != nil {
 		return nil, &fault{code: dialCode(err), err: err}
 	}
-	return u.keep(newIdleConn(conn, u.timeouts.Idle))
+	return conn, nil
 }
 
 func (u *upstream) dialAddr(ctx context.Context, addr string) (net.Conn, error) {
@@ -131,6 +128,11 @@ func (u *upstream) dialTLS(ctx context.Context, addr string, base *tls.Config) (
 	if err != nil {
 		return nil, err
 	}
+	return u.secure(ctx, conn, host, base)
+}
+
+// secure shakes hands with host, whose certificate is verified.
+func (u *upstream) secure(ctx context.Context, conn net.Conn, host policy.Host, base *tls.Config) (net.Conn, error) {
 	cfg := base.Clone()
 	cfg.ServerName = host.String()
 	tc := tls.Client(conn, cfg)
@@ -138,7 +140,7 @@ func (u *upstream) dialTLS(ctx context.Context, addr string, base *tls.Config) (
 	defer cancel()
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		return nil, &fault{code: handshakeCode(err), err: fmt.Errorf("shake hands with %s: %w", addr, err)}
+		return nil, &fault{code: handshakeCode(err), err: fmt.Errorf("shake hands with %s: %w", host, err)}
 	}
 	return tc, nil
 }
@@ -187,6 +189,9 @@ func (c *keptConn) Close() error {
 	c.from.mu.Unlock()
 	return c.Conn.Close()
 }
+
+// NetConn returns the connection itself.
+func (c *keptConn) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite ends the sending side.
 func (c *keptConn) CloseWrite() error { return closeWrite(c.Conn) }

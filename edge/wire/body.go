@@ -89,6 +89,13 @@ func (b *body) read(p []byte) (int, error) {
 // returned, on the goroutine that owns the connection.
 func (b *body) Close() error { return nil }
 
+// arrived reports whether the whole body is in the buffer.
+func (b *body) arrived() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err == nil && !b.expect && b.left >= 0 && b.left <= int64(b.k.br.Buffered())
+}
+
 // discardBuffered drops a body that has arrived as a whole but that nobody
 // read, so that the connection can be kept. It never waits.
 func (b *body) discardBuffered() (complete bool) {

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"net/http"
-	"strconv"
 )
 
 // framing is how a request's body ends. The zero value is "no body".
@@ -140,24 +139,30 @@ func (h *head) note(name, value []byte) *Error {
 	return nil
 }
 
-// contentLength accepts plain digits only: net/http and others differ on signs,
-// spaces and lists (RFC 9112 §6.3).
 func (h *head) contentLength(value []byte) *Error {
-	const maxDigits = 18 // fits an int64
-	if len(value) == 0 || len(value) > maxDigits {
-		return reject(http.StatusBadRequest, "malformed Content-Length")
-	}
-	for _, c := range value {
-		if c < '0' || c > '9' {
-			return reject(http.StatusBadRequest, "malformed Content-Length")
-		}
-	}
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil {
+	n, ok := parseLength(value)
+	if !ok {
 		return reject(http.StatusBadRequest, "malformed Content-Length")
 	}
 	h.framing.length = n
 	return nil
+}
+
+// parseLength accepts plain digits only: net/http and others differ on signs,
+// spaces and lists (RFC 9112 §6.3).
+func parseLength(value []byte) (int64, bool) {
+	const maxDigits = 18 // fits an int64
+	if len(value) == 0 || len(value) > maxDigits {
+		return 0, false
+	}
+	var n int64
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
 }
 
 // complete checks what only the whole head can tell.

@@ -21,8 +21,10 @@ const (
 // section obeys the rules of a head (RFC 9112 §7.1).
 type chunkedReader struct {
 	br *bufio.Reader
-	// trailer receives the fields that the head announced; others are dropped.
+	// trailer receives the fields that the head announced, or all of them;
+	// others are dropped.
 	trailer http.Header
+	all     bool
 
 	left    int64 // of the current chunk
 	started bool
@@ -115,7 +117,7 @@ func (c *chunkedReader) readTrailer() error {
 			return reject(http.StatusBadRequest, "malformed trailer line")
 		}
 		key := textproto.CanonicalMIMEHeaderKey(string(name))
-		if _, announced := c.trailer[key]; announced {
+		if _, announced := c.trailer[key]; announced || c.all && !unsentRequest[key] {
 			c.trailer[key] = append(c.trailer[key], string(bytes.Trim(value, " \t")))
 		}
 	}

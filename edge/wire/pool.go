@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"sync"
 )
@@ -13,6 +14,7 @@ var (
 	readers     = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, bufferSize) }}
 	writers     = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, bufferSize) }}
 	headReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, bufferSize) }}
+	headBytes   = sync.Pool{New: func() any { return new(bytes.Reader) }}
 	heads       = sync.Pool{New: func() any { return new([]byte) }}
 )
 

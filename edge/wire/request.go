@@ -41,8 +41,11 @@ func (k *conn) readRequest() (*http.Request, *head, error) {
 // framing; the body itself is read by this package.
 func parse(raw []byte, h *head) (*http.Request, *Error) {
 	br := headReaders.Get().(*bufio.Reader)
-	br.Reset(bytes.NewReader(raw))
+	src := headBytes.Get().(*bytes.Reader)
+	src.Reset(raw)
+	br.Reset(src)
 	defer headReaders.Put(br)
+	defer headBytes.Put(src)
 	r, err := http.ReadRequest(br)
 	if err != nil {
 		return nil, reject(http.StatusBadRequest, "unparsable head")
@@ -116,4 +119,14 @@ func (k *conn) complete(w *response, completed bool) bool {
 		return false
 	}
 	return true
+}
+
+// Arrived reports whether all of r has been read from its client: it has no
+// body, or one of known length that is here. r comes from a [Server].
+func Arrived(r *http.Request) bool {
+	if r.Body == nil || r.Body == http.NoBody {
+		return true
+	}
+	b, ok := r.Body.(*body)
+	return ok && b.arrived()
 }

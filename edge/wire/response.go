@@ -153,6 +153,25 @@ func (w *response) frame(status int) {
 // Write sends p at once. Bytes beyond a declared length, and a body where none
 // may be, are errors and are not sent.
 func (w *response) Write(p []byte) (int, error) {
+	return w.write(p, w.flush)
+}
+
+// Queuer is the response writer of this package.
+type Queuer interface {
+	http.ResponseWriter
+	// Queue is Write for bytes that may wait in the buffer until the next Flush,
+	// or the end of the response.
+	Queue(p []byte) (int, error)
+}
+
+var _ Queuer = (*response)(nil)
+
+// Queue implements [Queuer].
+func (w *response) Queue(p []byte) (int, error) {
+	return w.write(p, func() {})
+}
+
+func (w *response) write(p []byte, flush func()) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	w.k.wmu.Lock()
 	defer w.k.wmu.Unlock()
@@ -168,7 +187,7 @@ func (w *response) Write(p []byte) (int, error) {
 	}
 	w.left -= int64(len(p))
 	w.writeBody(p)
-	w.flush()
+	flush()
 	if w.err != nil {
 		return 0, w.err
 	}
@@ -176,7 +195,9 @@ func (w *response) Write(p []byte) (int, error) {
 }
 
 func (w *response) writeBody(p []byte) {
-	w.deadline()
+	if len(p) > w.k.bw.Available() {
+		w.deadline() // it won't stay in the buffer
+	}
 	if w.framing != framingChunked {
 		w.bytes(p)
 		return
@@ -265,6 +286,9 @@ func (w *response) bytes(p []byte) {
 func (w *response) flush() {
 	if w.k.hijacked {
 		w.note(http.ErrHijacked)
+		return
+	}
+	if w.k.bw.Buffered() == 0 {
 		return
 	}
 	w.deadline()

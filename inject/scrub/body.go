@@ -2,15 +2,21 @@ package scrub
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/sallyport/sallyport/inject/scan"
 )
 
 const pieceSize = 32 << 10
+
+var pieces = sync.Pool{New: func() any { b := make([]byte, pieceSize); return &b }}
+
+var errClosed = errors.New("read response: body is closed")
 
 // body is a response's body, scrubbed as it is read.
 type body struct {
@@ -25,7 +31,7 @@ type body struct {
 	free    func()
 	enc     encoder      // nil: not coded
 	coded   bytes.Buffer // what enc has written
-	piece   []byte       // for reading
+	piece   *[]byte      // for reading, from pieces; nil before and after
 	clean   []byte       // for scrubbing
 	out     []byte       // what may be read
 	err     error        // comes after out
@@ -53,11 +59,7 @@ func (b *body) Read(p []byte) (int, error) {
 // start opens the coding, which for some means to read its header.
 func (b *body) start() error {
 	b.in, b.free = b.raw, nothing
-	size := pieceSize
-	if n := b.resp.ContentLength; n >= 0 && n < pieceSize {
-		size = int(n) + 1
-	}
-	b.piece = make([]byte, size)
+	b.piece = pieces.Get().(*[]byte)
 	if b.coding.decode == nil {
 		return nil
 	}
@@ -78,8 +80,8 @@ func (b *body) start() error {
 
 // next reads a piece and makes what is certain of it readable.
 func (b *body) next() error {
-	n, err := b.in.Read(b.piece)
-	b.clean = b.stream.Append(b.clean[:0], b.piece[:n])
+	n, err := b.in.Read(*b.piece)
+	b.clean = b.stream.Append(b.clean[:0], (*b.piece)[:n])
 	last := errors.Is(err, io.EOF)
 	if last {
 		b.clean = b.stream.Close(b.clean)
@@ -120,7 +122,13 @@ func (b *body) encode(last bool) error {
 // end scrubs the trailer, which is complete once the body is.
 func (b *body) end() { Header(b.resp.Trailer, b.by) }
 
+// Close must not be called while Read is under way.
 func (b *body) Close() error {
+	if b.piece != nil {
+		pieces.Put(b.piece)
+		b.piece = nil
+	}
+	b.err = cmp.Or(b.err, errClosed)
 	if b.free != nil {
 		b.free()
 		b.free = nil

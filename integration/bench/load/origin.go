@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/http2"
 )
 
 // Paths of the origin.
@@ -25,21 +23,39 @@ const (
 func ServeOrigin(secure, plain net.Listener, cfg *tls.Config) error {
 	cfg = cfg.Clone()
 	cfg.NextProtos = []string{"h2", "http/1.1"}
-	go accept(plain, serveOrigin1)
-	h2 := &http2.Server{MaxConcurrentStreams: 1000}
-	return accept(secure, func(raw net.Conn) {
-		c := tls.Server(raw, cfg)
-		defer c.Close()
-		if c.Handshake() != nil {
-			return
-		}
-		if c.ConnectionState().NegotiatedProtocol == "h2" {
-			h2.ServeConn(c, &http2.ServeConnOpts{Handler: http.HandlerFunc(serveOrigin2)})
-			return
-		}
-		serveOrigin1(c)
-	})
+	two := &handed{Listener: secure, conns: make(chan net.Conn)}
+	srv := &http.Server{
+		Handler:           http.HandlerFunc(serveOrigin2),
+		ReadHeaderTimeout: patience,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
+	}
+	ended := make(chan error, 3)
+	go func() { ended <- srv.Serve(two) }()
+	go func() { ended <- accept(plain, serveOrigin1) }()
+	go func() {
+		ended <- accept(secure, func(raw net.Conn) {
+			c := tls.Server(raw, cfg)
+			if c.Handshake() != nil {
+				c.Close()
+				return
+			}
+			if c.ConnectionState().NegotiatedProtocol == "h2" {
+				two.conns <- c
+				return
+			}
+			serveOrigin1(c)
+		})
+	}()
+	return <-ended
 }
+
+// handed is a listener of connections that were accepted elsewhere.
+type handed struct {
+	net.Listener
+	conns chan net.Conn
+}
+
+func (h *handed) Accept() (net.Conn, error) { return <-h.conns, nil }
 
 func accept(ln net.Listener, serve func(net.Conn)) error {
 	for {

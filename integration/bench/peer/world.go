@@ -181,8 +181,12 @@ func (w *World) daemon(addr string, args ...string) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(ended)
+		failed = cmd.Wait()
+	}()
 	w.stops = append(w.stops, func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		select {
@@ -198,10 +202,9 @@ func (w *World) daemon(addr string, args ...string) (int, error) {
 			return cmd.Process.Pid, nil
 		}
 		select {
-		case err := <-ended:
-			ended <- err
+		case <-ended:
 			said, _ := os.ReadFile(log.Name())
-			return 0, fmt.Errorf("%s ended: %w: %s", args[0], err, said)
+			return 0, fmt.Errorf("%s ended: %w: %s", args[0], failed, said)
 		default:
 		}
 	}
