@@ -44,6 +44,7 @@ type chaos struct {
 	denied   *site
 
 	lives  atomic.Int64         // edges that were killed
+	served atomic.Int64         // requests that were answered by an origin
 	box    atomic.Pointer[life] // what the box knows
 	known  sync.Map             // placeholders of all edges
 	counts sync.Map             // *atomic.Int64 by outcome
@@ -114,22 +115,41 @@ func (c *chaos) learn() {
 }
 
 // rage kills one of them after another at random moments, and revives it soon.
+// Every other time it waits until something is served first: a machine that is
+// busy would see nothing but starts otherwise.
 func (c *chaos) rage(ctx context.Context) (kills int) {
 	victims := []crash{edgeCrash{c}, c.resolver, c.bound, c.allowed}
-	for {
-		select {
-		case <-ctx.Done():
-			return kills
-		case <-time.After(time.Duration(rand.IntN(400)) * time.Millisecond):
+	for ctx.Err() == nil {
+		if kills%2 == 0 {
+			c.awaitService(ctx)
 		}
+		pause(ctx, 400*time.Millisecond)
 		v := victims[rand.IntN(len(victims))]
 		v.kill()
 		kills++
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Duration(rand.IntN(300)) * time.Millisecond):
-		}
+		pause(ctx, 300*time.Millisecond)
 		v.revive()
+	}
+	return kills
+}
+
+// pause waits a random time, up to most.
+func pause(ctx context.Context, most time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(rand.N(most)):
+	}
+}
+
+// awaitService waits until more is served. With everything alive that must
+// come to be.
+func (c *chaos) awaitService(ctx context.Context) {
+	before := c.served.Load()
+	for deadline := time.Now().Add(hang); c.served.Load() == before && ctx.Err() == nil; pause(ctx, 10*time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Error("everything is alive, and nothing is served")
+			return
+		}
 	}
 }
 
@@ -154,7 +174,7 @@ func (c *chaos) ask(ctx context.Context, worker int) {
 		if time.Since(began) >= hang {
 			c.t.Errorf("a request to %s hung: %v", r.URL.Host, err)
 		}
-		outcome := kind + " error"
+		outcome := fmt.Sprint(kind, " ", lastWords(err))
 		if resp != nil {
 			outcome = fmt.Sprint(kind, " ", resp.StatusCode)
 		}
@@ -162,12 +182,24 @@ func (c *chaos) ask(ctx context.Context, worker int) {
 		if err == nil && resp.StatusCode == http.StatusOK && kind != "bound" && kind != "allowed" && !stale {
 			c.t.Errorf("a request that is %s was answered", kind)
 		}
+		if err == nil && resp.StatusCode == http.StatusOK {
+			c.served.Add(1)
+		}
 		n, _ := c.counts.LoadOrStore(outcome, new(atomic.Int64))
 		n.(*atomic.Int64).Add(1)
 		if err != nil {
 			time.Sleep(5 * time.Millisecond) // a dead edge refuses faster than anybody would ask
 		}
 	}
+}
+
+// lastWords returns the end of an error's text, which is what went wrong.
+func lastWords(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := err.Error()
+	return text[strings.LastIndex(text, ": ")+1:]
 }
 
 // request returns the i-th request, and what is the matter with it.
