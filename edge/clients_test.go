@@ -44,7 +44,7 @@ const connect = http.request({host: proxy.hostname, port: proxy.port, method: "C
 connect.on("connect", (res, socket) => {
   if (res.statusCode !== 200) { console.log("status", res.statusCode); socket.destroy(); return; }
   const inner = tls.connect({socket, servername: url.hostname, ca: fs.readFileSync(process.env.CA)}, () => {
-    https.get({createConnection: () => inner, host: url.hostname, path: url.pathname}, (r) => {
+    https.get({createConnection: () => inner, defaultPort: 443, host: url.hostname, path: url.pathname}, (r) => {
       console.log("status", r.statusCode);
       r.pipe(process.stdout);
       r.on("end", () => inner.destroy());
