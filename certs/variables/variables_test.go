@@ -29,7 +29,7 @@ func TestWhatConfiguresGitIsReserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := githelper.Env([]broker.Granted{{Host: host}})
+	env := githelper.Env([]broker.Granted{{Host: host}}, nil)
 	if len(env) == 0 {
 		t.Fatal("the helper sets nothing")
 	}
