@@ -16,7 +16,8 @@
 // A newcomer finds a front in proxy.go and transparent.go, what comes through
 // it in tunnel.go, intercept.go, http2.go and opaque.go, the way of one request
 // in exchange.go, the decision in gate.go, and everything that leaves in
-// upstream.go. A new protocol is one more file that ends in the gate.
+// upstream.go and roundtrip.go. ENGINE.md tells how these work together. A new
+// protocol is one more file that ends in the gate.
 //
 // Subpackages hold what stands by itself: wire (HTTP/1 with hostile clients),
 // boundary (the value and its table), control (the socket over which boundaries

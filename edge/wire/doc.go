@@ -1,4 +1,4 @@
-// Package wire speaks HTTP/1 with clients that may be hostile.
+// Package wire speaks HTTP/1 with clients and origins that may be hostile.
 //
 // [Server.ServeConn] runs one connection: it reads each request head within
 // bounds, refuses every head that two parsers could read differently, hands
@@ -7,8 +7,11 @@
 // both directions. The same loop stands in front of the explicit proxy and
 // inside intercepted tunnels.
 //
-// It knows nothing of policies, TLS or upstreams: package edge, its only
-// caller, supplies the handler and the shape of refusals.
+// [Origins] is the other side: it sends ordinary requests over kept connections
+// and refuses heads of responses by the same rules.
+//
+// It knows nothing of policies, names or certificates: package edge, its only
+// caller, supplies the handler, the shape of refusals and the way to dial.
 //
 // net/http's own server can't be used here. It accepts Content-Length together
 // with Transfer-Encoding and hides the former, unfolds obs-fold, takes an
