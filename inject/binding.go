@@ -57,7 +57,7 @@ const (
 // are a *[BindingError].
 type Binding struct {
 	Kind   Kind   `json:"kind,omitempty"` // empty means KindSecret
-	Env    string `json:"env"`
+	Env    string `json:"env,omitempty"`
 	Host   string `json:"host,omitempty"`   // exact: no globs, no IP literals
 	Port   uint16 `json:"port,omitempty"`   // 0 means 443
 	Header string `json:"header,omitempty"` // empty means Authorization

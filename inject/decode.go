@@ -11,6 +11,19 @@ import (
 // UnmarshalJSON decodes one binding strictly. Errors are a *[BindingError]
 // whose path is the key. It checks shape only; [Compile] checks the rest.
 func (b *Binding) UnmarshalJSON(data []byte) error {
+	fields, err := b.decode(data)
+	if err != nil {
+		return err
+	}
+	required := []string{"env", "host", "secret"}
+	if b.Kind == KindHoney {
+		required = required[:1]
+	}
+	return require(fields, required...)
+}
+
+// decode decodes the shape of a binding and returns its fields.
+func (b *Binding) decode(data []byte) (map[string]any, error) {
 	*b = Binding{}
 	fields := map[string]any{
 		"env": &b.Env, "host": &b.Host, "port": &b.Port, "header": &b.Header,
@@ -20,16 +33,17 @@ func (b *Binding) UnmarshalJSON(data []byte) error {
 		"aws": &b.AWS, "hmac": &b.HMAC, "oauth2": &b.OAuth2, "google": &b.Google,
 	}
 	if err := decodeObject(data, fields); err != nil {
-		return err
+		return nil, err
 	}
 	if b.Kind == KindGit {
-		return &BindingError{"kind", fmt.Sprintf("want %q or %q", KindSecret, KindHoney)}
+		return nil, &BindingError{"kind", "want one of " + kindNames()}
 	}
-	required := []string{"env", "host", "secret"}
-	if b.Kind == KindHoney {
-		required = required[:1]
-	}
-	for _, key := range required {
+	return fields, nil
+}
+
+// require refuses fields that are empty.
+func require(fields map[string]any, keys ...string) error {
+	for _, key := range keys {
 		if *fields[key].(*string) == "" {
 			return &BindingError{key, "required"}
 		}

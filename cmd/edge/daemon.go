@@ -28,6 +28,7 @@ import (
 	"github.com/sallyport/sallyport/inject"
 	"github.com/sallyport/sallyport/inject/env"
 	"github.com/sallyport/sallyport/inject/file"
+	"github.com/sallyport/sallyport/inject/keyring"
 	"github.com/sallyport/sallyport/inject/memory"
 	"github.com/sallyport/sallyport/inject/secret"
 	"github.com/sallyport/sallyport/inject/store"
@@ -124,10 +125,20 @@ func newDaemon(c *config.Config, h *held, log *slog.Logger) (*daemon, error) {
 	if h.control != nil {
 		d.control = control.NewServer(control.Options{
 			Table: table, Key: key, Fronts: d.edge, Secrets: pushed, Check: c.CheckBindings,
-			CA: string(h.authority.CertificatePEM()), Log: log, Problem: d.problem,
+			Keyring: newKeyring(c, h),
+			CA:      string(h.authority.CertificatePEM()), Log: log, Problem: d.problem,
 		})
 	}
 	return d, nil
+}
+
+// newKeyring returns what keeps the product's credentials, in the store that
+// bindings name "store"; nil where there is none.
+func newKeyring(c *config.Config, h *held) *keyring.Keyring {
+	if h.ephemeral {
+		return nil
+	}
+	return keyring.New(c.State, store.New(c.State))
 }
 
 // sources are the kinds of secret that bindings may name.

@@ -16,6 +16,11 @@ import (
 // control socket.
 func servedEdge(t *testing.T, configuration string) string {
 	t.Helper()
+	return servedEdgeWith(t, configuration, "--ephemeral")
+}
+
+func servedEdgeWith(t *testing.T, configuration string, flags ...string) string {
+	t.Helper()
 	dir, err := programs()
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +30,7 @@ func servedEdge(t *testing.T, configuration string) string {
 	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	edge := exec.Command(filepath.Join(dir, "edge"), "serve", "--config", file, "--ephemeral", "--until-stdin-closes")
+	edge := exec.Command(filepath.Join(dir, "edge"), append([]string{"serve", "--config", file, "--until-stdin-closes"}, flags...)...)
 	edge.Stderr = os.Stderr
 	stdin, err := edge.StdinPipe()
 	if err != nil {

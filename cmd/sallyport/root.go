@@ -27,6 +27,7 @@ func newRoot() *cobra.Command {
 		newProbeCommand(),
 		newRunCommand(),
 		newSecretCommand(),
+		newVaultCommand(),
 	)
 	root.SetHelpCommand(newHelpCommand())
 	prepare(root)

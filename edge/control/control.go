@@ -14,6 +14,13 @@
 //	PUT    /v1/secrets/{name}        SetSecretRequest; write-only
 //	GET    /v1/secrets               SecretList: names and versions
 //	DELETE /v1/secrets/{name}
+//	PUT    /v1/credentials/{collection}/{name}  PutCredentialRequest; write-only
+//	GET    /v1/credentials/{collection}         CredentialList
+//	DELETE /v1/credentials/{collection}/{name}
+//	POST   /v1/vaults                CreateVaultRequest → keyring.Vault
+//	GET    /v1/vaults?org=&project=  VaultList
+//	DELETE /v1/vaults/{id}           with all that is in it
+//	POST   /v1/resolve               ResolveRequest → ResolveResponse: a session's bindings
 //	GET    /healthz                  HealthResponse
 //
 // Bodies are decoded strictly. An error is answered as ErrorResponse.

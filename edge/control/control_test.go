@@ -70,6 +70,12 @@ type fixture struct {
 // the test ends.
 func serve(t *testing.T) fixture {
 	t.Helper()
+	return serveWith(t, func(*control.Options, string) {})
+}
+
+// serveWith is serve with further options, of which it tells the directory.
+func serveWith(t *testing.T, more func(o *control.Options, dir string)) fixture {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "control") // short: a socket's path has 107 bytes
 	if err != nil {
 		t.Fatal(err)
@@ -81,9 +87,11 @@ func serve(t *testing.T) fixture {
 		t.Fatal(err)
 	}
 	f := fixture{control.NewClient(path), path, &boundary.Table{}, memory.New()}
-	server := control.NewServer(control.Options{
+	options := control.Options{
 		Table: f.table, Key: inject.Key{1}, Fronts: greeter{}, Secrets: f.secrets, CA: "certificate", Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	more(&options, dir)
+	server := control.NewServer(options)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx, ln) }()

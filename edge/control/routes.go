@@ -78,6 +78,7 @@ func (s *Server) routes(ctx context.Context) http.Handler {
 		}
 		return nil, nil
 	})
+	s.keyringRoutes(handle)
 	handle("GET /healthz", func(*http.Request) (any, error) {
 		return HealthResponse{Boundaries: s.options.Table.Len(), Problem: s.options.Problem()}, nil
 	})
@@ -101,6 +102,9 @@ func (a answer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // classify is the one map from an error to its status and code.
 func classify(err error) (status int, code string) {
+	if status, code := classifyKeyring(err); status != 0 {
+		return status, code
+	}
 	var tooLarge *http.MaxBytesError
 	var bad invalidError
 	switch {

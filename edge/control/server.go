@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/inject"
+	"github.com/sallyport/sallyport/inject/keyring"
 )
 
 // Secrets keeps the secrets that are pushed over the socket. *memory.Source is
@@ -23,13 +24,14 @@ type Secrets interface {
 	Versions() map[string]string // by name
 }
 
-// Options of a Server. All but Problem and Check are required.
+// Options of a Server. All but Keyring, Problem and Check are required.
 type Options struct {
 	Table   *boundary.Table
 	Key     inject.Key // from which placeholders are derived
 	Fronts  Fronts
 	Secrets Secrets
-	CA      string // the certificate, PEM
+	Keyring *keyring.Keyring // nil: an edge that keeps nothing
+	CA      string           // the certificate, PEM
 	Log     *slog.Logger
 	// Problem returns what ails the edge, or "". nil means that nothing does.
 	Problem func() string

@@ -49,3 +49,20 @@ func (s *Store) Keep(ctx context.Context, name string, value []byte) error {
 	_, err := s.PutText(ctx, name, value)
 	return err
 }
+
+// Version returns the current version of name. It needs no key.
+func (s *Store) Version(ctx context.Context, name string) (string, error) {
+	if !nameSyntax.MatchString(name) {
+		return "", fmt.Errorf("find stored secret %q: %w: %w", name, secret.ErrNotFound, ErrName)
+	}
+	unlock, err := s.lock(ctx, shared)
+	if err != nil {
+		return "", fmt.Errorf("find stored secret %q: %w", name, err)
+	}
+	defer unlock()
+	current, err := s.current(name)
+	if err != nil {
+		return "", fmt.Errorf("find stored secret %q: %w", name, err)
+	}
+	return current.String(), nil
+}

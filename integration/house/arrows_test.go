@@ -145,7 +145,7 @@ var concretes = []struct {
 	shared []string
 	reason string
 }{
-	{"inject", []string{"secret", "scan", "shape", "scrub"}, "a secret source is chosen in cmd, from an explicit map"},
+	{"inject", []string{"secret", "scan", "shape", "scrub", "keyring"}, "a secret source is chosen in cmd, from an explicit map"},
 	{"sandboxd/provider", nil, "a provider is chosen in cmd, from an explicit map"},
 	{"broker", []string{"gitcred"}, "a credential issuer is chosen in cmd, from an explicit map"},
 }
