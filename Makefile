@@ -62,6 +62,13 @@ soak: build ## the runs of numbers and hours at full length
 	SALLYPORT_SOAK=1 go test -v -count 1 -timeout 2h ./integration/soak
 	SALLYPORT_SOAK=1 go test -v -race -count 1 -timeout 1h -run TestManyBoundaries ./edge
 
+.PHONY: client
+client: bin/tools/oapi-codegen ## make the API's client anew after the API changed
+	go run ./cmd/sandboxd openapi > bin/openapi.json
+	mv bin/openapi.json sandboxd/apiclient/openapi.json
+	cd sandboxd/apiclient && ../../bin/tools/oapi-codegen -config config.yaml -o client.gen.go openapi.json
+	cd sandboxd/apiclient && sha256sum openapi.json client.gen.go > generated.sha256
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin

@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport/sallyport/sandboxd/account"
 	"github.com/sallyport/sallyport/sandboxd/audit"
 	"github.com/sallyport/sallyport/sandboxd/environment"
+	"github.com/sallyport/sallyport/sandboxd/environment/template"
 	"github.com/sallyport/sallyport/sandboxd/fault"
 	"github.com/sallyport/sallyport/sandboxd/id"
 	"github.com/sallyport/sallyport/sandboxd/provider"
@@ -46,8 +47,11 @@ type Options struct {
 	Store  store.Store
 	Runs   Runs
 	Offers []Offer
-	IDs    *id.Source       // nil: a source of its own
-	Clock  func() time.Time // nil: time.Now
+	// ToolHosts are the hosts that package managers are configured to use, by
+	// the names that setup templates know; nil: nobody knows.
+	ToolHosts map[string][]string
+	IDs       *id.Source       // nil: a source of its own
+	Clock     func() time.Time // nil: time.Now
 }
 
 // Service has the operations. It is safe for concurrent use.
@@ -142,4 +146,10 @@ const maxOwnImages = 100
 // ListSandboxProviders returns the runtimes, the same for every organisation.
 func (s *Service) ListSandboxProviders(_ context.Context, c account.Caller) ([]Offer, error) {
 	return s.o.Offers, may(c, account.Viewer)
+}
+
+// ListEnvironmentSetupTemplates returns scripts to start from. A template that
+// is copied knows nothing of its copies.
+func (s *Service) ListEnvironmentSetupTemplates(_ context.Context, c account.Caller) ([]template.Template, error) {
+	return template.All(s.o.ToolHosts), may(c, account.Viewer)
 }

@@ -32,6 +32,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(*cobra.Command, []string) error { return errors.New("a command is required") },
 	}
 	root.AddCommand(
+		newOpenAPICommand(),
 		onProvider("check", "Say whether this machine can run sandboxes",
 			`Starts a sandbox and ends it. What this machine lacks is an error that says
 what to do about it; limits that it can't enforce are printed.`, check),

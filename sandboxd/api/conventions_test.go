@@ -148,6 +148,7 @@ func TestRoleMatrix(t *testing.T) {
 		{"GET", "/v1/environments", "", account.Viewer, 200},
 		{"GET", path, "", account.Viewer, 200},
 		{"GET", "/v1/sandbox_providers", "", account.Viewer, 200},
+		{"GET", "/v1/environment_setup_templates", "", account.Viewer, 200},
 		{"GET", path + "/setup_runs", "", account.Viewer, 200},
 		{"GET", run, "", account.Viewer, 404},
 		{"GET", run + "/log", "", account.Viewer, 404},

@@ -16,18 +16,19 @@ import (
 // own.
 // Ledger: AP-8, NP-48
 var operations = map[string]string{
-	"createEnvironment":         "POST /v1/environments",
-	"listEnvironments":          "GET /v1/environments",
-	"getEnvironment":            "GET /v1/environments/{environment_id}",
-	"updateEnvironment":         "PATCH /v1/environments/{environment_id}",
-	"deleteEnvironment":         "DELETE /v1/environments/{environment_id}",
-	"listSandboxProviders":      "GET /v1/sandbox_providers",
-	"startEnvironmentSetupRun":  "POST /v1/environments/{environment_id}/setup_runs",
-	"listEnvironmentSetupRuns":  "GET /v1/environments/{environment_id}/setup_runs",
-	"getEnvironmentSetupRun":    "GET /v1/environments/{environment_id}/setup_runs/{setup_run_id}",
-	"getEnvironmentSetupRunLog": "GET /v1/environments/{environment_id}/setup_runs/{setup_run_id}/log",
-	"cancelEnvironmentSetupRun": "POST /v1/environments/{environment_id}/setup_runs/{setup_run_id}/cancel",
-	"evaluateNetworkPolicy":     "POST /v1/network_policies:evaluate",
+	"createEnvironment":             "POST /v1/environments",
+	"listEnvironments":              "GET /v1/environments",
+	"getEnvironment":                "GET /v1/environments/{environment_id}",
+	"updateEnvironment":             "PATCH /v1/environments/{environment_id}",
+	"deleteEnvironment":             "DELETE /v1/environments/{environment_id}",
+	"listSandboxProviders":          "GET /v1/sandbox_providers",
+	"listEnvironmentSetupTemplates": "GET /v1/environment_setup_templates",
+	"startEnvironmentSetupRun":      "POST /v1/environments/{environment_id}/setup_runs",
+	"listEnvironmentSetupRuns":      "GET /v1/environments/{environment_id}/setup_runs",
+	"getEnvironmentSetupRun":        "GET /v1/environments/{environment_id}/setup_runs/{setup_run_id}",
+	"getEnvironmentSetupRunLog":     "GET /v1/environments/{environment_id}/setup_runs/{setup_run_id}/log",
+	"cancelEnvironmentSetupRun":     "POST /v1/environments/{environment_id}/setup_runs/{setup_run_id}/cancel",
+	"evaluateNetworkPolicy":         "POST /v1/network_policies:evaluate",
 
 	"explainNetworkPolicy":   "POST /v1/network_policies:explain",
 	"lintNetworkPolicy":      "POST /v1/network_policies:lint",
@@ -121,7 +122,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	for path, schema := range map[string]string{
 		path: "Environment", "/v1/environments": "PageEnvironment", path + "/setup_runs": "PageSetupRun",
 		path + "/setup_runs/" + run.text("setup_run_id"): "SetupRun", path + "/setup_runs/" + run.text("setup_run_id") + "/log": "SetupRunLog",
-		"/v1/sandbox_providers": "AllSandboxProvider", "/v1/api_keys": "PageAPIKey", "/v1/environments/x": "Error",
+		"/v1/sandbox_providers": "AllSandboxProvider", "/v1/environment_setup_templates": "AllSetupTemplate", "/v1/api_keys": "PageAPIKey", "/v1/environments/x": "Error",
 	} {
 		fits(schema, s.call(t, "GET", path, "").Text)
 	}

@@ -29,6 +29,33 @@ func (a *API) offers() {
 		id: "listSandboxProviders", method: "GET", path: "/v1/sandbox_providers", status: 200,
 		summary: "List runtimes", about: "The same for every organisation.",
 	}, a.listProviders)
+	handle(a, operation{
+		id: "listEnvironmentSetupTemplates", method: "GET", path: "/v1/environment_setup_templates", status: 200,
+		summary: "List setup scripts to start from", about: "Copy one and edit it; a template never changes an environment.",
+	}, a.listTemplates)
+}
+
+// SetupTemplate is a script to start from.
+type SetupTemplate struct {
+	ID           string   `json:"id"`
+	Title        string   `json:"title"`
+	Description  string   `json:"description"`
+	Script       string   `json:"script"`
+	Accelerator  bool     `json:"accelerator,omitempty" doc:"It needs a GPU."`
+	NetworkHosts []string `json:"network_hosts" nullable:"false" doc:"Hosts that a network policy must allow for it, as this machine's tools are configured."`
+}
+
+func (a *API) listTemplates(ctx context.Context, c account.Caller, _ *none) (*answer[all[SetupTemplate]], error) {
+	templates, err := a.service.ListEnvironmentSetupTemplates(ctx, c)
+	out := &answer[all[SetupTemplate]]{all[SetupTemplate]{Data: []SetupTemplate{}}}
+	for _, t := range templates {
+		shown := SetupTemplate{t.ID, t.Title, t.Description, t.Script, t.Accelerator, t.NetworkHosts}
+		if shown.NetworkHosts == nil {
+			shown.NetworkHosts = []string{}
+		}
+		out.Body.Data = append(out.Body.Data, shown)
+	}
+	return out, err
 }
 
 func (a *API) listProviders(ctx context.Context, c account.Caller, _ *none) (*answer[all[SandboxProvider]], error) {

@@ -104,7 +104,7 @@ func (nullableSetup) Schema(r huma.Registry) *huma.Schema {
 }
 
 // Schema implements huma.SchemaProvider.
-func (nullablePolicy) Schema(huma.Registry) *huma.Schema { return policySchema(true) }
+func (nullablePolicy) Schema(r huma.Registry) *huma.Schema { return policySchema(r, true) }
 
 func nullable[T any](r huma.Registry) *huma.Schema {
 	s := *huma.SchemaFromType(r, typeOf[T]())

@@ -9,13 +9,23 @@ import (
 // policyDocument is a network policy, which package policy reads and writes.
 type policyDocument struct{ policy.Document }
 
-// Schema implements huma.SchemaProvider. What is neither {} nor has both
-// members is refused, which a schema of both forms at once can't say.
-func (policyDocument) Schema(huma.Registry) *huma.Schema {
-	return policySchema(false)
+// Schema implements huma.SchemaProvider.
+func (policyDocument) Schema(r huma.Registry) *huma.Schema {
+	return component(r, "NetworkPolicy", func() *huma.Schema { return policySchema(r, false) })
 }
 
-func policySchema(nullable bool) *huma.Schema {
+// component refers to a schema of its own in the document, which huma has only
+// for types that it makes the schema of.
+func component(r huma.Registry, name string, schema func() *huma.Schema) *huma.Schema {
+	if r.Map()[name] == nil {
+		r.Map()[name] = schema()
+	}
+	return &huma.Schema{Ref: "#/components/schemas/" + name}
+}
+
+// policySchema describes a policy. That what is neither {} nor has both members
+// is refused, a schema of both forms at once can't say.
+func policySchema(r huma.Registry, nullable bool) *huma.Schema {
 	const most = policy.MaxRules
 	maxItems := most
 	return &huma.Schema{
@@ -23,7 +33,7 @@ func policySchema(nullable bool) *huma.Schema {
 		Description: "Which hosts a sandbox can reach: the first rule that matches a host decides, and a host that none matches is denied. {} allows every host. Otherwise both members are required.",
 		Properties: map[string]*huma.Schema{
 			"version": {Type: huma.TypeString, Enum: []any{"v1"}},
-			"rules":   {Type: huma.TypeArray, MaxItems: &maxItems, Items: ruleSchema()},
+			"rules":   {Type: huma.TypeArray, MaxItems: &maxItems, Items: component(r, "NetworkRule", ruleSchema)},
 		},
 	}
 }
