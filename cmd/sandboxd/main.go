@@ -1,6 +1,6 @@
-// Command sandboxd runs sandboxes. So far it tells whether a machine can, and
-// clears away what a crash left; the service with the environments API is not
-// part of it yet.
+// Command sandboxd serves the control API of environments and setup runs, looks
+// after what that keeps, tells whether a machine can run sandboxes, and clears
+// away what a crash left.
 package main
 
 import (

@@ -2,26 +2,49 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// program builds the command with the init that it embeds.
+// built is the path of the command, built once for all tests that need a
+// process.
+var built string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "sandboxd-test-")
+	if err != nil {
+		panic(err)
+	}
+	built = filepath.Join(dir, "sandboxd")
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var build = sync.OnceValue(func() error {
+	if out, err := exec.Command("go", "generate", "../../sandboxd/provider/runs").CombinedOutput(); err != nil {
+		return fmt.Errorf("generate init: %w\n%s", err, out)
+	}
+	cmd := exec.Command("go", "build", "-o", built, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
+})
+
+// program returns the command with the init that it embeds.
 func program(t *testing.T) string {
 	t.Helper()
-	if out, err := exec.Command("go", "generate", "../../sandboxd/provider/runs").CombinedOutput(); err != nil {
-		t.Fatalf("generate init: %v\n%s", err, out)
+	if err := build(); err != nil {
+		t.Fatal(err)
 	}
-	bin := filepath.Join(t.TempDir(), "sandboxd")
-	build := exec.Command("go", "build", "-o", bin, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return bin
+	return built
 }
 
 func TestCheckAndReap(t *testing.T) {

@@ -25,14 +25,14 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sandboxd",
 		Short:         "Runs sandboxes on this machine",
-		Example:       "  sandboxd check",
+		Example:       "  sandboxd serve --config sandboxd.yaml",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(*cobra.Command, []string) error { return errors.New("a command is required") },
 	}
 	root.AddCommand(
-		newOpenAPICommand(),
+		newServeCommand(), newStateCommand(), newConfigCommand(), newOpenAPICommand(),
 		onProvider("check", "Say whether this machine can run sandboxes",
 			`Starts a sandbox and ends it. What this machine lacks is an error that says
 what to do about it; limits that it can't enforce are printed.`, check),

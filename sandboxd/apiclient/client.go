@@ -1,3 +1,11 @@
+// Package apiclient is a client of the control API. For most uses, New makes
+// one and each operation is a method of it, such as
+// CreateEnvironmentWithResponse; those with a name that ends in
+// WithBodyWithResponse send JSON that the caller has already.
+//
+// client.gen.go is made of openapi.json, which is the document that the API
+// serves; "make client" makes both anew. The rest adds what a document can't
+// say: how to authenticate, and that an error is an error.
 package apiclient
 
 import (
@@ -8,10 +16,6 @@ import (
 	"net/http"
 	"time"
 )
-
-// client.gen.go is made of openapi.json, which is the document that the API
-// serves; `make client` makes both anew. This file adds what a document can't
-// say: how to authenticate, and that an error is an error.
 
 // Failure is an answer of the API that isn't a success.
 type Failure struct {
