@@ -120,16 +120,26 @@ func (e *Edge) clientFirst(conn, up *wire.Conn) kind {
 	if conn.SetReadDeadline(time.Now().Add(t.Idle)) != nil {
 		return kindGone
 	}
-	spoke := make(chan bool, 1)
+	spoke, woken := make(chan bool, 1), make(chan struct{})
 	go func() {
+		defer close(woken)
 		_, err := up.Peek(1)
-		_ = conn.SetReadDeadline(longAgo) // wakes the Peek below
 		spoke <- err == nil
+		_ = conn.SetReadDeadline(longAgo) // wakes the Peek below
 	}()
 	_, err := conn.Peek(1)
-	_ = up.SetReadDeadline(longAgo) // wakes the Peek above
-	upFirst := <-spoke
-	forever(up)
+	upFirst := false
+	select {
+	case upFirst = <-spoke:
+	default:
+		// It isn't needed any more. A deadline wouldn't do to wake the Peek
+		// above: if that has yet to begin it sets its own.
+		up.Close()
+	}
+	<-woken
+	if upFirst {
+		forever(up)
+	}
 	forever(conn)
 	switch {
 	case err == nil:

@@ -4,7 +4,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +17,9 @@ import (
 func (c *originConn) quiet() bool {
 	nc := c.nc
 	if t, ok := nc.(*tls.Conn); ok {
+		if !c.allRead(t) {
+			return false
+		}
 		nc = t.NetConn()
 	}
 	for {
@@ -27,6 +32,18 @@ func (c *originConn) quiet() bool {
 		}
 		nc = below.NetConn()
 	}
+}
+
+// allRead reports whether nothing is left of the records that TLS has taken in:
+// what shares one with the end of a response is in no socket any more.
+func (c *originConn) allRead(t *tls.Conn) bool {
+	if t.SetReadDeadline(past) != nil {
+		return false
+	}
+	c.until = time.Time{}
+	var one [1]byte
+	n, err := t.Read(one[:]) // from memory, or not at all
+	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 func nothingToRead(conn syscall.Conn) bool {
