@@ -103,6 +103,7 @@ func TestClientsMeetLimits(t *testing.T) {
 				if resp, err := greedy.Get("https://www.allowed.test/"); err == nil {
 					resp.Body.Close()
 				}
+				time.Sleep(5 * time.Millisecond) // that is greedy enough
 			}
 		})
 		defer hog.Wait()

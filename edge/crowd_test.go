@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport/sallyport/edge"
 	"github.com/sallyport/sallyport/edge/boundary"
 	"github.com/sallyport/sallyport/inject"
 )
@@ -27,6 +28,7 @@ func TestManyBoundaries(t *testing.T) {
 		rounds, length = 0, time.Minute
 	}
 	b := newBed(t)
+	b.opts.Timeouts = edge.Timeouts{Handshake: time.Minute, Dial: time.Minute} // of a busy machine under the race detector
 	b.origin("bound.allowed.test", func(w http.ResponseWriter, r *http.Request) {
 		if got, want := r.Header.Get("Authorization"), "Bearer real-secret-of-"+r.Header.Get("X-Box"); got != want {
 			t.Errorf("%s was sent, want %s", got, want)
@@ -49,6 +51,7 @@ func TestManyBoundaries(t *testing.T) {
 
 	var requests atomic.Int64
 	var wg sync.WaitGroup
+	opening := make(chan struct{}, 16)
 	start := time.Now()
 	for i := range boundaries * workers {
 		wg.Go(func() {
@@ -66,7 +69,13 @@ func TestManyBoundaries(t *testing.T) {
 				}
 				req.Header.Set("X-Box", fmt.Sprintf("box-%03d", box))
 				req.Header.Set("Authorization", "Bearer "+placeholders[box])
+				if n == 0 {
+					opening <- struct{}{}
+				}
 				resp, err := tr.RoundTrip(req)
+				if n == 0 {
+					<-opening
+				}
 				if err != nil {
 					t.Errorf("box %d: %v", box, err)
 					return
