@@ -70,7 +70,7 @@ var arrows = []arrow{
 	},
 	{
 		from:   "sandboxd",
-		ours:   []string{"sandboxd", "edge/boundary", "edge/control", "policy", "inject", "broker", "certs/variables"},
+		ours:   []string{"sandboxd", "edge/boundary", "edge/control", "edge/strict", "policy", "inject", "broker", "certs/variables"},
 		never:  []string{"github.com/elazarl/goproxy", "github.com/hashicorp/vault", "filippo.io/age"},
 		reason: "who runs sandboxes as root holds no secret, no CA key and no proxy",
 	},

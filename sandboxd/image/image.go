@@ -39,3 +39,14 @@ type Capture struct {
 	On             Image    // what the sandbox started on
 	Secrets        []string // that it must not hold, besides every shape of a token
 }
+
+// RefusedError says why what a sandbox wrote makes no image: the author may
+// read it, and it holds no secret.
+type RefusedError struct {
+	Path string // inside the sandbox
+	Kind string // of what was found
+}
+
+func (e *RefusedError) Error() string {
+	return "it would hold a credential (" + e.Kind + ") in " + e.Path + ". Remove it at the end of the script."
+}

@@ -21,6 +21,9 @@ import (
 // Mark is what stands for what was taken out.
 const Mark = "[redacted]"
 
+// Known is the kind of what was given to New.
+const Known = "known"
+
 // Redactor redacts texts. It is immutable and safe for concurrent use.
 type Redactor struct {
 	known *scan.Replacer
@@ -45,19 +48,28 @@ func (r *Redactor) Text(text string) string {
 	return string(s.Close(s.Append(nil, []byte(text))))
 }
 
-// Find returns the kind of the first credential in a line and whether there is
-// one; "known" is one of the values.
-func (r *Redactor) Find(line []byte) (kind string, found bool) {
-	if _, found := r.known.Finder().Find(line, 0); found {
-		return "known", true
+// Find is a credential in a line.
+type Find struct {
+	Kind string
+	Text []byte // of the line; with what tells the kind, such as a header's name
+}
+
+// Find returns the credentials in a line, which has no newline.
+func (r *Redactor) Find(line []byte) []Find {
+	var all []Find
+	if m, found := r.known.Finder().Find(line, 0); found {
+		all = append(all, Find{Known, line[m.Start:m.End]})
 	}
 	candidates, _ := suspect(line, nil)
 	for i, s := range shapes {
-		if candidates&(1<<i) != 0 && s.pattern.Match(line) {
-			return s.kind, true
+		if candidates&(1<<i) == 0 {
+			continue
+		}
+		for _, text := range s.pattern.FindAll(line, -1) {
+			all = append(all, Find{s.kind, text})
 		}
 	}
-	return "", false
+	return all
 }
 
 // redactLine appends to dst a line, or a part of one that is too long, without
@@ -133,6 +145,10 @@ func merge(all []span) []span {
 // suspect returns the shapes that a line may have, one bit each. That is many
 // times faster than looking for them. scratch may be used again as returned.
 func suspect(line, scratch []byte) (candidates uint32, _ []byte) {
+	const shortest = len("a://b@")
+	if len(line) < shortest {
+		return 0, scratch
+	}
 	lower := append(scratch[:0], line...)
 	for i, c := range lower {
 		if 'A' <= c && c <= 'Z' {

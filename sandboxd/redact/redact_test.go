@@ -73,14 +73,19 @@ func TestKnownValues(t *testing.T) {
 			t.Errorf("%q: got %q", c.in, got)
 		}
 	}
-	if kind, found := r.Find([]byte("a hunter2hunter2 b")); !found || kind != "known" {
-		t.Errorf("got %q %v", kind, found)
-	}
-	if kind, found := r.Find([]byte("AKIAIOSFODNN7EXAMPLE")); !found || kind != "AWS key" {
-		t.Errorf("got %q %v", kind, found)
-	}
-	if _, found := r.Find([]byte("nothing to see")); found {
-		t.Error("found something")
+	for line, want := range map[string]string{
+		"a hunter2hunter2 b":                            "known",
+		"AKIAIOSFODNN7EXAMPLE":                          "AWS key",
+		"https://AKIAIOSFODNN7EXAMPLE@x hunter2hunter2": "known, password in a URL, AWS key",
+		"nothing to see":                                "",
+	} {
+		var got []string
+		for _, f := range r.Find([]byte(line)) {
+			got = append(got, f.Kind)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%q: got %q", line, got)
+		}
 	}
 }
 

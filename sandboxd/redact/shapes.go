@@ -11,13 +11,16 @@ type shape struct {
 	pattern *regexp.Regexp
 }
 
+// URL is the kind of a URL with a user in it.
+const URL = "password in a URL"
+
 // shapes never match across a line. A pattern that ends in a repetition goes on
 // for as long as the credential does.
 var shapes = []shape{
 	{"private key", []string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`)},
 	{"authorization", []string{"authorization", "api-key", "-token", "cookie"}, regexp.MustCompile(`(?i)(?:authorization|x-api-key|x-goog-api-key|api-key|x-auth-token|x-amz-security-token|private-token|job-token|x-vault-token|set-cookie|cookie)["'\\]*\s*[:=]\s*["'\\]*([^\s"'\\][^\r\n"'\\]*)`)},
 	{"bearer token", []string{"bearer"}, regexp.MustCompile(`(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{12,})`)},
-	{"password in a URL", []string{"@"}, regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#"'<>@]+)@`)},
+	{URL, []string{"@"}, regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#"'<>@]+)@`)},
 	{"GitHub token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{16,}`)},
 	{"GitHub token", []string{"github_pat_"}, regexp.MustCompile(`github_pat_[A-Za-z0-9_]{16,}`)},
 	{"GitLab token", []string{"glpat-", "glcbt-", "glptt-", "gldt-", "glrt-", "glagent-", "glsoat-", "glft-", "glimt-"}, regexp.MustCompile(`gl(?:pat|cbt|ptt|dt|rt|agent|soat|ft|imt)-[A-Za-z0-9_-]{16,}`)},

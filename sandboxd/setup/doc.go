@@ -6,8 +6,8 @@
 // its phases once and never changes after it has ended; what a restart of the
 // program interrupted is ended by Serve.
 //
-// Folder logfile keeps the lines, folder trace makes a script say which of its
-// lines is about to run, folder hint recognises why a script failed.
+// Folder trace makes a script say which of its lines is about to run, folder
+// hint recognises why a script failed.
 //
 // The package starts compute through package provider and knows nothing of
 // HTTP. Records keeps its runs, Boundaries opens the way out, Images finds what

@@ -27,6 +27,7 @@ type Boundary struct {
 	Policy  policy.Document
 	Labels  map[string]string // copied into each audit record
 	Network provider.Network
+	Image   provider.Image // that its sandbox starts on
 }
 
 // Access is what a sandbox needs to use its boundary.
