@@ -206,7 +206,7 @@ func (b *bed) client(h2 bool) *http.Client {
 	}
 	b.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{
-		Transport: tr, Timeout: 20 * time.Second,
+		Transport: tr, Timeout: 2 * time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -214,7 +214,7 @@ func (b *bed) client(h2 bool) *http.Client {
 // recorded waits until n records are there and returns them.
 func (b *bed) recorded(n int) []audit.Record {
 	b.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		b.mu.Lock()
 		records := slices.Clone(b.records)

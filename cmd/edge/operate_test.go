@@ -85,7 +85,7 @@ func TestDrainOnSignal(t *testing.T) {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if code, text := s.scrape("/readyz"); code == http.StatusServiceUnavailable && text == "stopping\n" {
 			break
 		}
@@ -93,7 +93,7 @@ func TestDrainOnSignal(t *testing.T) {
 			t.Fatal("still ready")
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		c, err := net.Dial("tcp", s.ready.Proxy)
 		if err != nil {
 			break
@@ -132,7 +132,7 @@ func TestNoSecretWhereNothingIsIntercepted(t *testing.T) {
 		if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			h, err := s.Health(t.Context())
 			if err != nil {
 				t.Fatal(err)
