@@ -24,10 +24,14 @@ func newRoot() *cobra.Command {
 		newBoundaryCommand(),
 		newCertsCommand(),
 		newDoctorCommand(),
+		newEnvCommand(),
 		newProbeCommand(),
+		newProviderCommand(),
 		newRunCommand(),
 		newSecretCommand(),
 		newVaultCommand(),
+		newSetupRunCommand(),
+		newTemplateCommand(),
 	)
 	root.SetHelpCommand(newHelpCommand())
 	prepare(root)
