@@ -100,7 +100,8 @@ func open(ctx context.Context, path string, writable bool) (_ *Store, err error)
 			return nil, err
 		}
 	}
-	if s.read, err = sql.Open("sqlite", dsn(path, "deferred", "query_only(1)")); err != nil {
+	// 8 MiB of pages for each; by default a list would read most of its own anew.
+	if s.read, err = sql.Open("sqlite", dsn(path, "deferred", "query_only(1)", "cache_size(-8192)")); err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	s.read.SetMaxOpenConns(readers)
