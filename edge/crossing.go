@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -126,8 +127,8 @@ func (c *crossing) dialled(address string) {
 // policy is withdrawn, its context ends.
 func (c *crossing) admitted(ctx context.Context) {
 	c.lane = c.edge.lanes.of(c.boundary)
-	c.slowUp = func(n int) error { return throttle(ctx, c.lane.allowance.up, n) }
-	c.slowDown = func(n int) error { return throttle(ctx, c.lane.allowance.down, n) }
+	c.slowUp = func(n int) error { return c.pay(ctx, c.lane.allowance.up, n) }
+	c.slowDown = func(n int) error { return c.pay(ctx, c.lane.allowance.down, n) }
 	c.lane.enter()
 	c.edge.crossings.Add(1)
 	c.flow.front.live.add(c)
@@ -151,6 +152,12 @@ func (c *crossing) finish(err error) {
 		if cause := c.cause(); errors.Is(cause, errWithdrawn) {
 			c.rec.Verdict, c.rec.Reason = audit.VerdictDeny, string(refusal.NetworkPolicyDenied)
 			err = cause
+		}
+		if spent := c.overspent(); spent != nil {
+			err = spent
+			status := c.rec.Status // of an answer that broke off
+			_ = c.refuse(c.applyRefusal(spent))
+			c.rec.Status = cmp.Or(status, c.rec.Status)
 		}
 		c.cancel(nil)
 		if c.lane != nil {

@@ -57,6 +57,8 @@ func upstreamRefusal(c *crossing, err error) *refusal.Refusal {
 	r := &refusal.Refusal{Code: refusal.UpstreamProtocol, Host: c.host.String(), Detail: err.Error()}
 	var f *fault
 	switch {
+	case c.overspent() != nil:
+		return c.applyRefusal(c.overspent())
 	case errors.Is(c.cause(), errWithdrawn):
 		r.Code = refusal.NetworkPolicyDenied
 	case c.badBody():

@@ -148,7 +148,7 @@ func TestInjectedConnectionAuthentication(t *testing.T) {
 	}
 }
 
-// Case counts in a method, but not to every server.
+// A method's case counts, but not to every server. Case: C11
 func TestEchoingMethodsInAnyCase(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

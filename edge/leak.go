@@ -31,7 +31,10 @@ func (c *crossing) applyRefusal(err error) *refusal.Refusal {
 	r := &refusal.Refusal{Code: refusal.SecretUnavailable, Host: c.host.String(), Detail: err.Error()}
 	var misuse *inject.MisuseError
 	var ambiguous *inject.RequestError
+	var spent *inject.BudgetError
 	switch {
+	case errors.As(err, &spent):
+		r.Code = refusal.SecretBudget
 	case errors.As(err, &misuse):
 		r.Code = misuseCode(misuse)
 		c.misuse = append(c.misuse, misuse.Find)

@@ -131,6 +131,9 @@ func (s *Set) inject(ctx context.Context, r *http.Request, bindings []*bound, fr
 		if found == nothing {
 			continue
 		}
+		if err := s.spend(b, r.Method, into); err != nil {
+			return err
+		}
 		var err error
 		switch {
 		case b.kind.signs():

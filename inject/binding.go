@@ -76,6 +76,7 @@ type Binding struct {
 	Match    *Match   `json:"match,omitempty"`
 	OnMisuse OnMisuse `json:"on_misuse,omitempty"` // empty means OnMisuseRefuse
 	InBody   InBody   `json:"in_body,omitempty"`   // empty means InBodyLog
+	Budget   *Budget  `json:"budget,omitempty"`    // nil: without bounds
 	// Options of the kinds that have any; nil for every other kind.
 	AWS    *AWS            `json:"aws,omitempty"`
 	HMAC   *HMAC           `json:"hmac,omitempty"`
@@ -142,6 +143,9 @@ func (b Binding) compile() (*bound, *BindingError) {
 	if c.kind.alone() {
 		return c, b.checkHoney()
 	}
+	if err := b.Budget.check(); err != nil {
+		return nil, err
+	}
 	further, known := kinds[c.kind]
 	if !known {
 		return nil, &BindingError{"kind", "want one of " + kindNames()}
@@ -166,7 +170,7 @@ func (b Binding) compileSecret(c *bound) *BindingError {
 	if refErr != nil {
 		return &BindingError{"secret", refErr.Error()}
 	}
-	c.secret = &held{ref: ref}
+	c.secret = &held{ref: ref, name: ref.String()}
 	if c.kind != KindCertificate {
 		if c.header, err = bindableHeader(b.Header, b.AllowCookie); err != nil {
 			return err

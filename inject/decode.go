@@ -30,7 +30,7 @@ func (b *Binding) decode(data []byte) (map[string]any, error) {
 		"mode": &b.Mode, "format": &b.Format, "secret": &b.Secret,
 		"allow_cookie": &b.AllowCookie, "kind": &b.Kind, "shape": &b.Shape, "pattern": &b.Pattern,
 		"match": &b.Match, "on_misuse": &b.OnMisuse, "in_body": &b.InBody,
-		"aws": &b.AWS, "hmac": &b.HMAC, "oauth2": &b.OAuth2, "google": &b.Google,
+		"aws": &b.AWS, "hmac": &b.HMAC, "oauth2": &b.OAuth2, "google": &b.Google, "budget": &b.Budget,
 	}
 	if err := decodeObject(data, fields); err != nil {
 		return nil, err
@@ -111,11 +111,13 @@ func typeName(field any) string {
 		return "true or false"
 	case *[]string:
 		return "an array of strings"
+	case *map[string]int:
+		return "an object of whole numbers"
 	case *map[string]string:
 		return "an object of strings"
 	case *int:
 		return "a whole number"
-	case **Match, **AWS, **HMAC, **OAuth2, **ServiceAccount:
+	case **Match, **AWS, **HMAC, **OAuth2, **ServiceAccount, **Budget:
 		return "an object"
 	default:
 		return "a string"

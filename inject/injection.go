@@ -20,6 +20,7 @@ type Injection struct {
 	signed   *scan.Replacer // nil unless something secret went with a signature
 	signings []signing
 	tokens   []*written
+	charges  []charge
 	watch    *watch
 }
 

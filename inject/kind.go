@@ -91,6 +91,7 @@ type held struct {
 	env   string
 	stand string     // what stands in for it
 	ref   secret.Ref // zero: issued for another
+	name  string     // of ref, for the record
 	// public: not looked for, because it is no secret.
 	public bool
 	// inner are the values of a JSON object that are secrets by themselves, by
@@ -132,7 +133,7 @@ func (b *bound) hold(part, key, ref string) *BindingError {
 	if err != nil {
 		return &BindingError{key, err.Error()}
 	}
-	b.more[part] = &held{ref: parsed}
+	b.more[part] = &held{ref: parsed, name: parsed.String()}
 	return nil
 }
 

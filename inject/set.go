@@ -24,6 +24,7 @@ type Set struct {
 	all       []*bound
 	held      []*held       // by index
 	values    *known        // of held
+	spent     *spending     // of this opening of the boundary
 	issued    *Issued       // of all boundaries, or of this one alone
 	scope     *secret.Scope // of the reads for it
 }
@@ -43,6 +44,7 @@ func Compile(id string, bindings []Binding, key Key) (*Set, error) {
 		strict:    make(map[string]bool),
 		at:        make(map[endpoint][]*bound),
 		values:    &known{},
+		spent:     newSpending(),
 		scope:     &secret.Scope{Boundary: id},
 	}
 	for i, binding := range bindings {

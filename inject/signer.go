@@ -68,7 +68,7 @@ func (s *Set) sign(ctx context.Context, b *bound, from *Resolver, into *Injectio
 
 // note records the use of a secret.
 func (i *Injection) note(b *bound, version string) {
-	use := Injected{Env: b.env, Secret: b.secret.ref.String(), Header: b.header, Version: version}
+	use := Injected{Env: b.env, Secret: b.secret.name, Header: b.header, Version: version}
 	if b.kind != KindSecret {
 		use.Kind = b.kind
 	}

@@ -94,6 +94,9 @@ func (f *runFlags) plan(cmd *cobra.Command, argv []string) (_ *runPlan, err erro
 	if err := f.absolute(); err != nil {
 		return nil, err
 	}
+	if err = p.secrets.outside(f.workspace); err != nil {
+		return nil, err
+	}
 	p.audit = f.audit
 	if p.policy, err = f.access.document(cmd); err != nil {
 		return nil, err

@@ -147,3 +147,37 @@ func (s *runSecrets) values(ctx context.Context, boundary string) (map[string]se
 	}
 	return values, nil
 }
+
+// outside refuses files that the sandbox could replace: it would choose which
+// secret goes out, or have a file of the caller's read for it by a link.
+func (s *runSecrets) outside(workspace string) error {
+	if workspace == "" {
+		return nil
+	}
+	root, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return err
+	}
+	for name, ref := range s.refs {
+		if ref.Source != "file" {
+			continue
+		}
+		for _, path := range []string{ref.Name, followed(ref.Name)} {
+			if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+				return usageErrorf("--secret-from %s: the file is in --workspace, where the sandbox could replace it", name)
+			}
+		}
+	}
+	return nil
+}
+
+// followed is a path with its links followed as far as they lead somewhere.
+func followed(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
+}

@@ -90,6 +90,9 @@ func (t *Table) Apply(put []*Boundary, remove []string) []*Boundary {
 				held.closed = make(chan struct{})
 			}
 			held.Bindings = t.issued.Admit(b.Bindings)
+			if before := m[b.ID]; before != nil {
+				held.Bindings.Continue(before.Bindings)
+			}
 			m[b.ID] = &held
 			stored[i] = &held
 		}
