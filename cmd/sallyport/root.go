@@ -32,6 +32,7 @@ func newRoot() *cobra.Command {
 		newVaultCommand(),
 		newSetupRunCommand(),
 		newTemplateCommand(),
+		newUpCommand(),
 	)
 	root.SetHelpCommand(newHelpCommand())
 	prepare(root)

@@ -36,7 +36,7 @@ type edgeProcess struct {
 
 // startEdge starts an edge whose files are in dir. It doesn't wait for it.
 func startEdge(dir string, doc config.Document, stderr io.Writer) (*edgeProcess, error) {
-	program, err := findEdge()
+	program, err := findProgram("edge")
 	if err != nil {
 		return nil, err
 	}
@@ -131,21 +131,21 @@ func (e *edgeProcess) stop(ctx context.Context) error {
 	return nil
 }
 
-// findEdge returns the edge's program: the one beside this program, else the
-// one in PATH.
-func findEdge() (string, error) {
+// findProgram returns another program of ours: the one beside this program,
+// else the one in PATH.
+func findProgram(name string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if real, err := filepath.EvalSymlinks(self); err == nil {
 			self = real
 		}
-		beside := filepath.Join(filepath.Dir(self), "edge")
+		beside := filepath.Join(filepath.Dir(self), name)
 		if st, err := os.Stat(beside); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
 			return beside, nil
 		}
 	}
-	path, err := exec.LookPath("edge")
+	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", errors.New("find edge: no program \"edge\" beside sallyport or in PATH")
+		return "", fmt.Errorf("find %s: no program %q beside sallyport or in PATH", name, name)
 	}
 	return path, nil
 }

@@ -24,7 +24,7 @@ import (
 // programsDir is where programs has built them.
 var programsDir string
 
-// programs builds both programs once and returns their directory.
+// programs builds the programs once and returns their directory.
 var programs = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "sallyport-programs"); err != nil {
 		return "", err
@@ -35,7 +35,7 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 	}
 	for _, args := range [][]string{
 		{"generate", "../../sandboxd/..."},
-		{"build", "-o", dir, ".", "../edge"},
+		{"build", "-o", dir, ".", "../edge", "../sandboxd"},
 	} {
 		cmd := exec.Command("go", args...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
