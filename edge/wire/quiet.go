@@ -15,16 +15,15 @@ import (
 // end nor bytes. An origin that speaks out of turn would have its words taken
 // for the answer to the next request.
 func (c *originConn) quiet() bool {
+	t, secured := c.nc.(*tls.Conn)
 	nc := c.nc
-	if t, ok := nc.(*tls.Conn); ok {
-		if !c.allRead(t) {
-			return false
-		}
+	if secured {
 		nc = t.NetConn()
 	}
 	for {
 		if raw, ok := nc.(syscall.Conn); ok {
-			return nothingToRead(raw)
+			// The socket first: nothing looks at one whose deadline has passed.
+			return nothingToRead(raw) && (!secured || c.allRead(t))
 		}
 		below, ok := nc.(interface{ NetConn() net.Conn })
 		if !ok {
