@@ -86,11 +86,7 @@ func (s *Service) CreateEnvironment(ctx context.Context, c account.Caller, p env
 }
 
 func (s *Service) create(w store.Writer, c account.Caller, p environment.Patch) (Environment, error) {
-	rules, err := s.rules(w)
-	if err != nil {
-		return Environment{}, err
-	}
-	d, err := environment.Create(p, rules)
+	d, err := environment.Create(p, s.rules())
 	if err != nil {
 		return Environment{}, err
 	}
@@ -252,11 +248,7 @@ func (s *Service) UpdateEnvironment(ctx context.Context, c account.Caller, id st
 
 // change saves what p makes of an environment, if that is anything new.
 func (s *Service) change(w store.Writer, c account.Caller, e environment.Environment, p environment.Patch) (environment.Environment, error) {
-	rules, err := s.rules(w)
-	if err != nil {
-		return e, err
-	}
-	next, names, err := environment.Update(e.Definition, p, rules)
+	next, names, err := environment.Update(e.Definition, p, s.rules())
 	if err != nil || !names.Any() {
 		return e, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport/sallyport/sandboxd/environment/template"
 	"github.com/sallyport/sallyport/sandboxd/fault"
 	"github.com/sallyport/sallyport/sandboxd/id"
+	"github.com/sallyport/sallyport/sandboxd/image"
 	"github.com/sallyport/sallyport/sandboxd/provider"
 	"github.com/sallyport/sallyport/sandboxd/setup"
 	"github.com/sallyport/sallyport/sandboxd/store"
@@ -124,24 +125,13 @@ func change(field string, before, after any) (audit.Change, error) {
 }
 
 // rules are what definitions are checked against.
-func (s *Service) rules(r store.Reader) (environment.Rules, error) {
-	var rules environment.Rules
+func (s *Service) rules() environment.Rules {
+	rules := environment.Rules{RunnerImages: []string{image.RunnerName, image.HostName}}
 	for _, o := range s.o.Offers {
 		rules.Providers = append(rules.Providers, o.Rules)
 	}
-	own, err := r.Images("", store.PageQuery{Limit: maxOwnImages})
-	if err != nil {
-		return rules, err
-	}
-	for _, i := range own.Items {
-		rules.RunnerImages = append(rules.RunnerImages, i.ID)
-	}
-	return rules, nil
+	return rules
 }
-
-// maxOwnImages bounds how many of the service's own images can be named: the
-// newest.
-const maxOwnImages = 100
 
 // ListSandboxProviders returns the runtimes, the same for every organisation.
 func (s *Service) ListSandboxProviders(_ context.Context, c account.Caller) ([]Offer, error) {

@@ -19,10 +19,8 @@ import (
 	"github.com/sallyport/sallyport/sandboxd"
 	"github.com/sallyport/sallyport/sandboxd/account"
 	"github.com/sallyport/sallyport/sandboxd/api"
-	"github.com/sallyport/sallyport/sandboxd/environment"
 	"github.com/sallyport/sallyport/sandboxd/environment/template"
-	"github.com/sallyport/sallyport/sandboxd/provider"
-	"github.com/sallyport/sallyport/sandboxd/provider/runs"
+	"github.com/sallyport/sallyport/sandboxd/id"
 	"github.com/sallyport/sallyport/sandboxd/store/sqlite"
 	"github.com/sallyport/sallyport/sandboxd/toolhosts"
 )
@@ -77,16 +75,21 @@ type ready struct {
 }
 
 // serve serves until ctx is done.
-func (d daemon) serve(ctx context.Context, stdout *json.Encoder) error {
+func (d daemon) serve(ctx context.Context, stdout *json.Encoder) (err error) {
 	store, err := sqlite.Open(ctx, d.config.State)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	service, err := d.service(ctx, store)
+	ids := &id.Source{}
+	compute, err := d.compute(ctx, sandboxd.Records{Store: store}, ids)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, compute.close()) }()
+	service := sandboxd.New(sandboxd.Options{
+		Store: store, Runs: compute.runs, Offers: []sandboxd.Offer{compute.offer}, ToolHosts: toolHosts(ctx), IDs: ids,
+	})
 	key, err := d.adminKey(ctx, service)
 	if err != nil {
 		return err
@@ -100,6 +103,8 @@ func (d daemon) serve(ctx context.Context, stdout *json.Encoder) error {
 			slog.String("address", a.String()))
 	}
 	server := api.Server(api.New(service, d.log), d.log)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -111,9 +116,11 @@ func (d daemon) serve(ctx context.Context, stdout *json.Encoder) error {
 		<-ctx.Done()
 		return shutdown(ctx, server)
 	})
-	group.Go(func() error { return d.sweep(ctx, service) })
+	group.Go(func() error { return compute.serve(ctx) })
+	group.Go(func() error { return d.sweep(ctx, service, compute) })
 	if err := stdout.Encode(ready{API: listener.Addr().String(), AdminKey: key}); err != nil {
-		return errors.Join(fmt.Errorf("announce readiness: %w", err), server.Close(), group.Wait())
+		stop()
+		return errors.Join(fmt.Errorf("announce readiness: %w", err), group.Wait())
 	}
 	return group.Wait()
 }
@@ -133,7 +140,7 @@ func shutdown(ctx context.Context, server *http.Server) error {
 // sweepEvery is how often what nobody can ask for is forgotten.
 const sweepEvery = time.Hour
 
-func (d daemon) sweep(ctx context.Context, service *sandboxd.Service) error {
+func (d daemon) sweep(ctx context.Context, service *sandboxd.Service, compute *compute) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
@@ -141,39 +148,24 @@ func (d daemon) sweep(ctx context.Context, service *sandboxd.Service) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if _, err := service.Sweep(ctx); err != nil && ctx.Err() == nil {
+			runs, err := service.Sweep(ctx)
+			if err = errors.Join(err, compute.sweep(ctx, runs)); err != nil && ctx.Err() == nil {
 				d.log.LogAttrs(ctx, slog.LevelError, "sweep failed", slog.Any("error", err))
 			}
 		}
 	}
 }
 
+// toolHosts asks package managers for the hosts that they are configured to use.
+func toolHosts(ctx context.Context) map[string][]string {
+	ctx, cancel := context.WithTimeout(ctx, askTools)
+	defer cancel()
+	return toolhosts.Known(ctx, template.Tools())
+}
+
 // askTools bounds how long package managers are asked for their hosts at the
 // start; templates of those that don't answer show none.
 const askTools = 10 * time.Second
-
-// service puts the parts together.
-func (d daemon) service(ctx context.Context, store *sqlite.Store) (*sandboxd.Service, error) {
-	catalogue, err := d.config.catalogue()
-	if err != nil {
-		return nil, err
-	}
-	asking, cancel := context.WithTimeout(ctx, askTools)
-	defer cancel()
-	// Until compute is attached the provider is shown with what is missing,
-	// and environments can be written.
-	const missing = "no edge is configured (edge.control)"
-	return sandboxd.New(sandboxd.Options{
-		Store: store,
-		Runs:  sandboxd.Idle{Records: sandboxd.Records{Store: store}, Reason: missing},
-		Offers: []sandboxd.Offer{{
-			Description: provider.Description{Name: runs.Name, DisplayName: "Agent runner", Text: "Managed Linux compute.", Reason: missing},
-			Rules:       environment.Provider{Name: runs.Name, Machines: catalogue},
-			Default:     true,
-		}},
-		ToolHosts: toolhosts.Known(asking, template.Tools()),
-	}), nil
-}
 
 // adminKey makes the first key, or a new one for a file that has no valid one.
 // What it returns is to be shown; it is empty when there is a file for it.

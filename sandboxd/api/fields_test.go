@@ -71,7 +71,7 @@ var fields = []field{
 	{"stopped_delete_after_seconds", ok, append(wrong("number"), value{"0", ok, ""}, value{"3599", ok, ""}, value{"2592001", ok, ""})},
 	{"privileged", ok, append(wrong("bool"), value{"false", ok, ""})},
 	{"computer_use", ok, append(wrong("bool"), value{"true", ok, ""}, value{"false", ok, ""})},
-	{"image", ok, append(wrong("string"), value{`"img_unknown"`, bad, ""}, value{`"debian:12"`, bad, ""})},
+	{"image", ok, append(wrong("string"), value{`"img_unknown"`, bad, ""}, value{`"debian:12"`, bad, ""}, value{`"host"`, ok, ""}, value{`"runner"`, ok, ""})},
 	{"metadata", ok, append(wrong("object"), value{`{}`, ok, ""}, value{`{"a":[1,{"b":null}]}`, ok, ""}, value{`{"a":1,"a":2}`, bad, "metadata.a"},
 		value{`{"a":"` + strings.Repeat("x", 16<<10-8) + `"}`, ok, ""}, value{`{"a":"` + strings.Repeat("x", 16<<10-7) + `"}`, bad, ""})},
 	{"resources", ok, append(wrong("object"), value{`{}`, ok, ""},
