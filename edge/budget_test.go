@@ -48,7 +48,7 @@ func TestBudgets(t *testing.T) {
 				req.Header.Set("Authorization", authorization)
 				resp, err := client.Do(req)
 				if err != nil {
-					return 0 // an HTTP/2 stream that broke off under the body
+					return 0 // broken off under the body, before the answer was read
 				}
 				io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
@@ -60,7 +60,7 @@ func TestBudgets(t *testing.T) {
 				}
 				b.put(spec, defaultPolicy)
 			}
-			if status := send("Bearer " + placeholder); status != 429 && (status != 0 || !h2) {
+			if status := send("Bearer " + placeholder); status != 429 && (status != 0 || !h2 && c.body < 1<<20) {
 				t.Errorf("%s, h2 %v: past the budget: %d", c.name, h2, status)
 			}
 			if status := send("Bearer own"); status != 200 {

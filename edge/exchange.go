@@ -52,6 +52,7 @@ func (c *crossing) refusedResponse(r *http.Request, refused *refusal.Refusal) *h
 	refused = c.refuse(refused)
 	resp := refused.Response(r)
 	resp.Header[reasonKey] = []string{refused.ReasonPhrase()}
+	c.slowDown = nil // our words cost no budget, least of all one that is used up
 	if told := c.git.answer(r, refused); told != nil {
 		c.rec.Status = told.StatusCode
 		resp = told
